@@ -1,0 +1,39 @@
+// The CPU pool: pinned workers plus the calling thread. Owns threads; knows nothing of experts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rota {
+
+struct ThreadPoolOptions {
+  int threads = 0;                // all threads including the caller; 0 = physical cores
+  bool pin = true;                // one worker a core; the caller is pinned only while it is alone in the pool
+  std::string name = "rota-pool"; // workers are named NAME-1, NAME-2, ... (the caller is 0)
+  int spin_us = 50;               // spin this long for the next job, then sleep: other tenants need the core
+};
+
+// run() is a barrier: it returns when every task is done. Tasks are claimed one by one, in index order, by
+// whichever thread is free; so a task must not depend on which thread runs it. Only one run() at a time.
+class ThreadPool {
+ public:
+  explicit ThreadPool(const ThreadPoolOptions& options);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const;
+  // fn(task) for task in [0, tasks). fn must not throw.
+  void run(int tasks, const std::function<void(int)>& fn);
+  // Nanoseconds from the start of a run() to its end, summed since the last call of take_busy_ns.
+  int64_t take_busy_ns();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rota
