@@ -1,0 +1,106 @@
+// Makes sure that a synthetic model lies on the disk. Owns its name and its place; knows no engine and no protocol.
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { EngineError, UserError } from '../core/errors.ts';
+
+/** What `rota-model synth` is told. `options` are its further flags: {"expert-format": "mixed"}. */
+export interface SynthSpec {
+  readonly config: string;
+  readonly seed: number;
+  readonly options?: Readonly<Record<string, string | number | boolean>> | undefined;
+}
+
+export interface EnsureModelOptions {
+  /** The built rota-model. */
+  readonly tool: string;
+  /** Where models are kept between runs. */
+  readonly folder: string;
+  readonly onProgress?: ((line: string) => void) | undefined;
+}
+
+/** A path is given back as it is; a synthetic model is written when it is not there yet. Returns the model's path. */
+export async function ensureModel(
+  model: string | { readonly synth: SynthSpec },
+  options: EnsureModelOptions,
+): Promise<string> {
+  if (typeof model === 'string') {
+    if (!existsSync(model))
+      throw new UserError('no such model', { where: model, hint: 'name a file or folder that exists' });
+    return model;
+  }
+  const name = `${await modelName(model.synth, options.tool)}.gguf`;
+  const path = join(options.folder, name);
+  if (existsSync(path)) return path;
+  options.onProgress?.(`writing the synthetic model ${name}`);
+  await write(model.synth, options, name);
+  return path;
+}
+
+/** The same words to the same tool give the same bytes, so the name holds a hash of both. */
+export async function modelName(spec: SynthSpec, tool: string): Promise<string> {
+  const program = await readTool(tool);
+  const flags = Object.entries(spec.options ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  const key = JSON.stringify([
+    spec.config,
+    spec.seed,
+    flags,
+    createHash('sha256').update(program).digest('hex'),
+  ]);
+  return `${spec.config}-seed${spec.seed}-${createHash('sha256').update(key).digest('hex').slice(0, 12)}`;
+}
+
+async function readTool(tool: string): Promise<Buffer> {
+  try {
+    return await readFile(tool);
+  } catch {
+    throw new UserError('rota-model is not built', { where: tool, hint: 'run: rota build strata' });
+  }
+}
+
+/** Written in a folder of its own, then moved, the model last: a half-written or sidecar-less one is never seen. */
+async function write(spec: SynthSpec, options: EnsureModelOptions, name: string): Promise<void> {
+  await mkdir(options.folder, { recursive: true });
+  const scratch = await mkdtemp(join(options.folder, '.writing-'));
+  try {
+    const flags = Object.entries(spec.options ?? {}).flatMap(([flag, value]) => [`--${flag}`, String(value)]);
+    const argv = [
+      'synth',
+      '--config',
+      spec.config,
+      '--seed',
+      String(spec.seed),
+      '--out',
+      join(scratch, name),
+      ...flags,
+    ];
+    const result = await execa(options.tool, argv, { reject: false, stdin: 'ignore' });
+    if (result.exitCode !== 0) throw synthFailed(argv, result);
+    const files = (await readdir(scratch)).sort((a, b) => Number(a === name) - Number(b === name));
+    if (files.at(-1) !== name)
+      throw new EngineError(`rota-model synth ended well but wrote no ${name}`, { phase: 'model' });
+    for (const file of files) await rename(join(scratch, file), join(options.folder, file));
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+function synthFailed(
+  argv: readonly string[],
+  result: {
+    readonly exitCode?: number | undefined;
+    readonly signal?: NodeJS.Signals | undefined;
+    readonly stderr: string;
+  },
+): Error {
+  const lines = result.stderr.trimEnd().split('\n');
+  const last = lines.at(-1) ?? '';
+  if (result.exitCode === 2) return new UserError(last, { where: 'model.synth' });
+  return new EngineError(`rota-model ${argv.slice(0, 5).join(' ')} failed: ${last}`, {
+    phase: 'model',
+    exit: result.exitCode ?? result.signal,
+    logTail: lines.slice(-40),
+  });
+}
