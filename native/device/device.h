@@ -1,0 +1,171 @@
+// What the model asks of a compute device, operation by operation. Knows shapes and formulas (V4.1
+// reference, section numbers beside each); knows no layer, no tensor name and no tier.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "base/status.h"
+#include "formats/block.h"
+
+namespace rota {
+
+// An address on the device. Only a Device may dereference it; the host reads through download().
+template <typename T>
+class DevPtr {
+ public:
+  DevPtr() = default;
+  explicit DevPtr(T* address) : address_(address) {}
+  template <typename U>
+    requires std::is_convertible_v<U*, T*>
+  DevPtr(DevPtr<U> other) : address_(other.address()) {}  // NOLINT: adding const is implicit
+  T* address() const { return address_; }
+  DevPtr operator+(size_t elements) const { return DevPtr(address_ + elements); }
+  explicit operator bool() const { return address_ != nullptr; }
+
+ private:
+  T* address_ = nullptr;
+};
+
+// A weight matrix [out, in], rows of row_bytes(format, in) bytes.
+struct Matrix {
+  Format format = Format::kF32;
+  int out = 0;
+  int in = 0;
+  DevPtr<const uint8_t> data;
+  size_t bytes = 0;
+};
+
+enum class FakeQuant { kFp8Block32, kFp4E8m0Block32, kFp4E4m3Block16 };
+
+struct HcParams {
+  int mult = 4;
+  int sinkhorn_iters = 20;
+  float rms_eps = 0, hc_eps = 0;
+};
+
+// Rows are consecutive positions first_position .. Keys of row r, in this order of summation:
+// the window's positions [max(0, end - window), end) ascending, end = first_position + (causal ? r
+// + 1 : 0); then block_rows keys of `block`; then listed[r, 0 .. list_count[r]) of `listed_keys`. K
+// and V are the same vector.
+struct AttentionArgs {
+  int rows = 0, heads = 0, head_dim = 0;
+  int first_position = 0, window = 0;
+  bool causal = true;
+  float scale = 1;
+  DevPtr<const float> q;      // [rows, heads, head_dim]
+  DevPtr<const float> sinks;  // [heads], unscaled, no value
+  DevPtr<const float> ring;   // [ring_slots, head_dim], position p in slot p % ring_slots
+  int ring_slots = 0;
+  DevPtr<const float> block;  // [block_rows, head_dim]
+  int block_rows = 0;
+  DevPtr<const float> listed_keys;  // [any, head_dim]
+  DevPtr<const int> list;           // [rows, list_stride]
+  DevPtr<const int> list_count;     // [rows]
+  int list_stride = 0;
+  DevPtr<float> out;  // [rows, heads, head_dim]
+};
+
+// Index scores and selection of rows first_position .. against `keys`; row r sees groups [0,
+// (first_position + r + 1) / ratio).
+struct IndexArgs {
+  int rows = 0, heads = 0, head_dim = 0;
+  int first_position = 0, ratio = 1;
+  DevPtr<const float> q;        // [rows, heads, head_dim]
+  DevPtr<const float> weights;  // [rows, heads], already scaled
+  DevPtr<const float> keys;     // [groups, head_dim]
+  DevPtr<float> scores;         // [rows, score_stride]
+  int score_stride = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const char* name() const = 0;
+
+  // Zeroed, 64-byte aligned. kOutOfMemory names the bytes and `what`.
+  virtual Result<void*> allocate(size_t bytes, const char* what) = 0;
+  virtual void release(void* address) = 0;
+  virtual void upload(void* device, const void* host, size_t bytes) = 0;
+  // Waits for what was asked before; the only way back to the host.
+  virtual void download(void* host, const void* device, size_t bytes) = 0;
+
+  // y[rows, out] = x[rows, in] W^T. Row-invariant.
+  virtual void linear(const Matrix& w, DevPtr<const float> x, int rows, DevPtr<float> y) = 0;
+  // 2.7: group g of y [rows, groups, out/groups] = rows g*out/groups.. of W times group g of x
+  // [rows, groups, in].
+  virtual void grouped_linear(const Matrix& w, int groups, DevPtr<const float> x, int rows,
+                              DevPtr<float> y) = 0;
+  // y[i, in] = row ids[i] of table, decoded. ids on the host.
+  virtual void gather(const Matrix& table, const int* ids, int n, DevPtr<float> y) = 0;
+
+  // y = w * x / sqrt(mean(x^2) + eps); y may be x.
+  virtual void rms(DevPtr<const float> x, DevPtr<const float> w, int rows, int n, float eps,
+                   DevPtr<float> y) = 0;
+  // 2.3: rotates adjacent pairs of the trailing 2*pairs channels of x[rows, heads, dim], in place;
+  // row r stands at first_position + r * step; angle = fp32(position * freq[i]), negated when
+  // inverse.
+  virtual void rope(DevPtr<float> x, int rows, int heads, int dim, DevPtr<const float> freq,
+                    int pairs, int first_position, int step, bool inverse) = 0;
+  // 2.8: rounds x[count] in place; count a multiple of the block.
+  virtual void fake_quant(FakeQuant kind, DevPtr<float> x, size_t count) = 0;
+
+  // 2.2: from mix = fn . flatten(h), [rows, (2 + mult) * mult]: pre, post [rows, mult], comb [rows,
+  // mult, mult] (input copy first).
+  virtual void hc_coefficients(const HcParams& params, DevPtr<const float> h, int dim,
+                               DevPtr<const float> mix, DevPtr<const float> base,
+                               DevPtr<const float> scale, int rows, DevPtr<float> pre,
+                               DevPtr<float> post, DevPtr<float> comb) = 0;
+  // x[rows, dim] = sum_j m[row, j] h[row, j, dim]
+  virtual void hc_collapse(DevPtr<const float> h, DevPtr<const float> m, int rows, int mult,
+                           int dim, DevPtr<float> x) = 0;
+  // h[row, k] := post[row, k] * y[row] + sum_j comb[row, j, k] h[row, j]
+  virtual void hc_expand(DevPtr<float> h, DevPtr<const float> y, DevPtr<const float> post,
+                         DevPtr<const float> comb, int rows, int mult, int dim) = 0;
+  // out[row * out_stride + d] = mean_j h[row, j, d]
+  virtual void hc_mean(DevPtr<const float> h, int rows, int mult, int dim, DevPtr<float> out,
+                       int out_stride) = 0;
+  // h[row, j] = x[row] for every j
+  virtual void hc_copy(DevPtr<const float> x, int rows, int mult, int dim, DevPtr<float> h) = 0;
+
+  // ring[(first_position + r) % slots] = x[r]
+  virtual void ring_write(DevPtr<const float> x, int rows, int dim, int first_position,
+                          DevPtr<float> ring, int slots) = 0;
+  // 2.4: groups first_group .. of `ratio` tokens each from rings of kv and gate: softmax over the
+  // tokens per channel.
+  virtual void compress(DevPtr<const float> kv_ring, DevPtr<const float> gate_ring, int slots,
+                        int ratio, int first_group, int groups, int dim, DevPtr<float> out) = 0;
+  virtual void attention(const AttentionArgs& args) = 0;
+
+  // 2.5: scores[r, j] = sum_h weights[r, h] * max(0, q[r, h] . keys[j]) for the row's visible
+  // groups.
+  virtual void index_scores(const IndexArgs& args) = 0;
+  // keep[r, b] = 1 for the `blocks` best blocks of `block_size` groups by (maximum score, lowest
+  // index); the newest visible block always; 0 for the others up to the row's last block.
+  virtual void candidate_pool(const IndexArgs& args, int block_size, int blocks,
+                              DevPtr<uint8_t> keep, int keep_stride) = 0;
+  // The top_k best visible groups by (score, lowest index), ascending: list[r, 0 .. list_count[r]).
+  // With keep, only its blocks.
+  virtual void select_groups(const IndexArgs& args, DevPtr<const uint8_t> keep, int keep_stride,
+                             int block_size, int top_k, DevPtr<int> list, int list_stride,
+                             DevPtr<int> list_count) = 0;
+
+  // 2.9: e = key | value [rows, (mult + 1) * dim]; h[row, c] += gate_c * value.
+  virtual void engram_gate(DevPtr<float> h, DevPtr<const float> kv, DevPtr<const float> q_weight,
+                           DevPtr<const float> k_weight, int rows, int mult, int dim,
+                           float eps) = 0;
+  // 2.10: s = sqrt(softplus(logits)); ids[rows, top_k] = the best of s + bias + selection_bias (may
+  // be null), lowest index first on ties, best first; weights = s / (sum of the chosen s + 1e-20) *
+  // route_scale.
+  virtual void route(DevPtr<const float> logits, DevPtr<const float> bias,
+                     DevPtr<const float> selection_bias, int rows, int experts, int top_k,
+                     float route_scale, DevPtr<int> ids, DevPtr<float> weights) = 0;
+  // out[r, n] = silu(min(gate, limit)) * clamp(up, -limit, limit); out may be gate.
+  virtual void swiglu(DevPtr<const float> gate, DevPtr<const float> up, size_t count, float limit,
+                      DevPtr<float> out) = 0;
+  // y += x
+  virtual void add(DevPtr<const float> x, size_t count, DevPtr<float> y) = 0;
+};
+
+}  // namespace rota
