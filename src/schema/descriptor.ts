@@ -1,0 +1,165 @@
+// An engine's descriptor, engines/NAME.yaml: how to build it, start it, know it is ready, stop it, and read its counters.
+
+import { z } from 'zod';
+import { type KnobSpec, type KnobSpecs, valueProblem } from './knobs.ts';
+import { nameHint } from './nearest.ts';
+import { validate } from './validate.ts';
+import { parseYaml, type YamlSource } from './yaml-source.ts';
+
+/** How the engine's lookup counters add up. `disjoint`: a file read is counted only as file; `subset`: also as cpu. */
+export interface CountingRule {
+  readonly file: 'disjoint' | 'subset';
+  /** `lookup`: one (row, layer, expert); `blob`: one distinct expert of a pass. */
+  readonly unit: 'lookup' | 'blob';
+}
+
+export interface EngineDescriptor {
+  readonly name: string;
+  readonly summary: string;
+  readonly bundled: boolean;
+  readonly build?: { readonly preset: string; readonly targets: readonly string[] };
+  /** Relative to the project's root. */
+  readonly binary?: string;
+  /** With the placeholders {binary} and {model}. The knobs' flags follow it. */
+  readonly command: readonly string[];
+  readonly transport: 'stdio';
+  readonly dialect: 'rota';
+  readonly ready: { readonly timeoutS: number };
+  readonly stop: { readonly graceS: number };
+  readonly tokenIds: boolean;
+  readonly counting: CountingRule;
+  readonly knobs: KnobSpecs;
+}
+
+/** The values a command may ask for by `{name}`. Ports come with the transports that need one. */
+export const PLACEHOLDERS = ['binary', 'model'] as const;
+
+const text = z.string().min(1);
+
+const knobSpec = z
+  .strictObject({
+    type: z.enum(['int', 'number', 'bool', 'enum', 'size', 'string', 'path']),
+    flag: text.exactOptional(),
+    switch: text.exactOptional(),
+    env: z
+      .string()
+      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not a name of an environment variable')
+      .exactOptional(),
+    prefix: z.array(text).min(1).exactOptional(),
+    values: z
+      .array(z.union([text, z.number().transform(String)]))
+      .min(1)
+      .exactOptional(),
+    min: z.number().exactOptional(),
+    max: z.number().exactOptional(),
+    default: z.union([z.string(), z.number(), z.boolean()]).exactOptional(),
+    effect: z.enum(['exact', 'rounding', 'lossy', 'unknown']),
+    summary: text,
+  })
+  .superRefine((spec, context) => {
+    for (const [path, message] of knobContradictions(spec))
+      context.addIssue({ code: 'custom', path, message });
+  });
+
+/** What no single field shows: fields that contradict each other. */
+function knobContradictions(spec: KnobSpec): [string[], string][] {
+  const found: [string[], string][] = [];
+  const targets = (['flag', 'switch', 'env', 'prefix'] as const).filter(
+    (target) => spec[target] !== undefined,
+  );
+  if (targets.length !== 1) {
+    const got = targets.length === 0 ? 'none' : targets.join(' and ');
+    found.push([[], `needs exactly one of flag, switch, env and prefix, got ${got}`]);
+  }
+  if (spec.switch !== undefined && spec.type !== 'bool')
+    found.push([['switch'], 'only a bool can be a switch']);
+  if ((spec.values !== undefined) !== (spec.type === 'enum')) {
+    found.push([['values'], spec.type === 'enum' ? 'an enum needs its values' : 'only an enum has values']);
+  }
+  const isNumeric = spec.type === 'int' || spec.type === 'number';
+  for (const limit of ['min', 'max'] as const) {
+    if (spec[limit] !== undefined && !isNumeric) found.push([[limit], 'only an int or a number has a range']);
+  }
+  if (spec.min !== undefined && spec.max !== undefined && spec.min > spec.max) {
+    found.push([['max'], `below min ${spec.min}`]);
+  }
+  if (
+    spec.prefix !== undefined &&
+    spec.type !== 'bool' &&
+    !spec.prefix.some((word) => word.includes('{value}'))
+  ) {
+    found.push([['prefix'], 'no word holds {value}, so the knob would do nothing']);
+  }
+  const problem = spec.default === undefined ? undefined : valueProblem(spec, spec.default);
+  if (problem !== undefined)
+    found.push([['default'], `${problem.message}${problem.hint ? `; ${problem.hint}` : ''}`]);
+  return found;
+}
+
+const knobName = z.string().regex(/^[a-z][a-z0-9-]*$/, 'a knob is named in lower case with dashes');
+
+const descriptorShape = z
+  .strictObject({
+    name: z.string().regex(/^[a-z][a-z0-9-]*$/, 'an engine is named in lower case with dashes'),
+    summary: text,
+    bundled: z.boolean().default(false),
+    build: z.strictObject({ preset: text, targets: z.array(text).min(1) }).exactOptional(),
+    binary: text.exactOptional(),
+    command: z.array(text).min(1),
+    transport: z.enum(['stdio']),
+    dialect: z.enum(['rota']),
+    ready: z.strictObject({ timeoutS: z.number().positive().default(600) }).prefault({}),
+    stop: z.strictObject({ graceS: z.number().positive().default(5) }).prefault({}),
+    tokenIds: z.boolean(),
+    counting: z.strictObject({ file: z.enum(['disjoint', 'subset']), unit: z.enum(['lookup', 'blob']) }),
+    knobs: z.record(knobName, knobSpec).default({}),
+  })
+  .superRefine((descriptor, context) => {
+    for (const [path, message] of descriptorContradictions(descriptor)) {
+      context.addIssue({ code: 'custom', path, message });
+    }
+  });
+
+function descriptorContradictions(descriptor: EngineDescriptor): [(string | number)[], string][] {
+  const found: [(string | number)[], string][] = [];
+  for (const [index, word] of descriptor.command.entries()) {
+    for (const [, name = ''] of word.matchAll(/\{([^{}]*)\}/g)) {
+      if (name === 'binary' && descriptor.binary === undefined) {
+        found.push([
+          ['command', index],
+          'the placeholder {binary} has no value: the descriptor names no binary',
+        ]);
+      } else if (!PLACEHOLDERS.some((known) => known === name)) {
+        found.push([
+          ['command', index],
+          `the placeholder {${name}} has no value; ${nameHint(name, PLACEHOLDERS)}`,
+        ]);
+      }
+    }
+  }
+  if (!descriptor.command.some((word) => word.includes('{model}'))) {
+    found.push([['command'], 'no word holds {model}, so the engine would not know what to serve']);
+  }
+  if (descriptor.bundled && descriptor.build === undefined)
+    found.push([['bundled'], 'a bundled engine needs build']);
+  const owners = new Map<string, string>();
+  for (const [name, spec] of Object.entries(descriptor.knobs)) {
+    const target = spec.flag ?? spec.switch ?? spec.env;
+    if (target === undefined) continue;
+    const owner = owners.get(target);
+    if (owner !== undefined) found.push([['knobs', name], `${target} already belongs to the knob ${owner}`]);
+    owners.set(target, name);
+  }
+  return found;
+}
+
+export interface ParsedDescriptor {
+  readonly descriptor: EngineDescriptor;
+  readonly source: YamlSource;
+}
+
+/** Parses a descriptor, or throws one UserError that names everything wrong with it by file, line and column. */
+export function parseDescriptor(yaml: string, file: string): ParsedDescriptor {
+  const source = parseYaml(yaml, file);
+  return { descriptor: validate<EngineDescriptor>(descriptorShape, source), source };
+}

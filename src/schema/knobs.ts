@@ -1,0 +1,172 @@
+// What a knob is, which values it takes and how a value becomes words of a command line. Knows no engine by name.
+
+import { nameHint } from './nearest.ts';
+import type { Problem } from './problems.ts';
+import { show } from './validate.ts';
+
+export type KnobType = 'int' | 'number' | 'bool' | 'enum' | 'size' | 'string' | 'path';
+
+/** What an engine's author declares that a knob does to the output. */
+export type KnobEffect = 'exact' | 'rounding' | 'lossy' | 'unknown';
+
+export type KnobValue = string | number | boolean;
+
+export type Knobs = Readonly<Record<string, KnobValue>>;
+
+/** Exactly one of `flag`, `switch`, `env` and `prefix` says where the value goes. */
+export interface KnobSpec {
+  readonly type: KnobType;
+  /** `--slots`: becomes `--slots VALUE`; a bool becomes `--x on` or `--x off`. */
+  readonly flag?: string;
+  /** For a bool whose flag takes no value: present when true, absent when false. */
+  readonly switch?: string;
+  /** Environment variable; a bool becomes `1` or `0`. */
+  readonly env?: string;
+  /** Words in front of the command, with `{value}` filled in; a bool puts them there when true. */
+  readonly prefix?: readonly string[];
+  readonly values?: readonly string[];
+  readonly min?: number;
+  readonly max?: number;
+  /** What the engine does when the knob is not given. Never passed on the command line. */
+  readonly default?: KnobValue;
+  readonly effect: KnobEffect;
+  readonly summary: string;
+}
+
+export type KnobSpecs = Readonly<Record<string, KnobSpec>>;
+
+/** Where a knob of an arm was written: at its name or at its value. */
+export type KnobWhere = (name: string, part: 'key' | 'value') => string;
+
+const SIZE = /^\d+(\.\d+)?(%|KiB|MiB|GiB|TiB)$/;
+
+/** What is wrong with a value for a knob, or undefined. */
+export function valueProblem(spec: KnobSpec, value: unknown): { message: string; hint?: string } | undefined {
+  switch (spec.type) {
+    case 'int':
+    case 'number':
+      return numberProblem(spec, value);
+    case 'bool':
+      if (typeof value === 'boolean' || value === 'on' || value === 'off') return undefined;
+      return { message: `expected on or off, got ${show(value)}` };
+    case 'enum': {
+      const values = spec.values ?? [];
+      if (values.includes(String(value))) return undefined;
+      return { message: `unknown value ${show(value)}`, hint: nameHint(String(value), values) };
+    }
+    case 'size':
+      return sizeProblem(value);
+    case 'string':
+    case 'path':
+      if (typeof value === 'string' && value !== '' && !value.includes('\0')) return undefined;
+      if (spec.type === 'string' && typeof value === 'number') return undefined;
+      return { message: `expected ${spec.type === 'path' ? 'a path' : 'text'}, got ${show(value)}` };
+  }
+}
+
+function numberProblem(spec: KnobSpec, value: unknown): { message: string; hint?: string } | undefined {
+  const wanted = spec.type === 'int' ? 'a whole number' : 'a number';
+  if (
+    typeof value !== 'number' ||
+    !Number.isFinite(value) ||
+    (spec.type === 'int' && !Number.isSafeInteger(value))
+  ) {
+    const quoted = typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value));
+    return {
+      message: `expected ${wanted}, got ${show(value)}`,
+      ...(quoted ? { hint: 'write it without quotes' } : {}),
+    };
+  }
+  const { min, max } = spec;
+  if ((min === undefined || value >= min) && (max === undefined || value <= max)) return undefined;
+  const range =
+    min === undefined
+      ? `at most ${max}`
+      : max === undefined
+        ? `at least ${min}`
+        : `between ${min} and ${max}`;
+  return { message: `must be ${range}, got ${value}` };
+}
+
+function sizeProblem(value: unknown): { message: string; hint?: string } | undefined {
+  if (value === 0 || value === '0') return undefined;
+  if (typeof value === 'number') {
+    return {
+      message: `${value} has no unit`,
+      hint: `write a share or a size with its unit: ${value}% or ${value}MiB`,
+    };
+  }
+  if (typeof value !== 'string' || !SIZE.test(value)) {
+    return { message: `expected a size, got ${show(value)}`, hint: 'such as 25%, 512MiB, 1.5GiB or 0' };
+  }
+  const percent = value.endsWith('%') ? Number(value.slice(0, -1)) : 0;
+  return percent > 100 ? { message: `must be at most 100%, got ${value}` } : undefined;
+}
+
+function normalise(spec: KnobSpec, value: KnobValue): KnobValue {
+  if (spec.type === 'bool') return value === true || value === 'on';
+  if (spec.type === 'int' || spec.type === 'number') return value;
+  return String(value);
+}
+
+/**
+ * Checks one arm's knobs against the engine's. Returns the values in their normal form (`on` is true, a size is text) and
+ * every problem with its position.
+ */
+export function validateKnobs(
+  specs: KnobSpecs,
+  knobs: Readonly<Record<string, unknown>>,
+  where: KnobWhere,
+  above = '',
+): { readonly knobs: Knobs; readonly problems: readonly Problem[] } {
+  const problems: Problem[] = [];
+  const values: Record<string, KnobValue> = {};
+  for (const [name, value] of Object.entries(knobs)) {
+    const path = above === '' ? name : `${above}.${name}`;
+    const spec = Object.hasOwn(specs, name) ? specs[name] : undefined;
+    if (spec === undefined) {
+      const hint = nameHint(name, Object.keys(specs));
+      problems.push({ where: where(name, 'key'), path, message: 'the engine has no such knob', hint });
+      continue;
+    }
+    const problem = valueProblem(spec, value);
+    if (problem !== undefined) problems.push({ where: where(name, 'value'), path, ...problem });
+    else values[name] = normalise(spec, value as KnobValue);
+  }
+  return { knobs: values, problems };
+}
+
+export interface RenderedKnob {
+  readonly prefix: readonly string[];
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** A valid value as words of the command line, an environment variable, or words in front of the command. */
+export function renderKnob(spec: KnobSpec, value: KnobValue): RenderedKnob {
+  const none: RenderedKnob = { prefix: [], argv: [], env: {} };
+  const isOn = value === true || value === 'on';
+  const isBool = spec.type === 'bool';
+  if (spec.flag !== undefined)
+    return { ...none, argv: [spec.flag, isBool ? (isOn ? 'on' : 'off') : String(value)] };
+  if (spec.switch !== undefined) return isOn ? { ...none, argv: [spec.switch] } : none;
+  if (spec.env !== undefined)
+    return { ...none, env: { [spec.env]: isBool ? (isOn ? '1' : '0') : String(value) } };
+  if (spec.prefix === undefined || (isBool && !isOn)) return none;
+  return { ...none, prefix: spec.prefix.map((word) => word.replaceAll('{value}', String(value))) };
+}
+
+/** The settings an arm really runs with: what it sets, over what the engine does by itself. */
+export function effectiveKnobs(specs: KnobSpecs, knobs: Knobs): Knobs {
+  const defaults = Object.entries(specs).flatMap(([name, spec]): [string, KnobValue][] =>
+    spec.default === undefined ? [] : [[name, normalise(spec, spec.default)]],
+  );
+  return { ...Object.fromEntries(defaults), ...knobs };
+}
+
+/** Names of the knobs with a given effect whose effective value differs between an arm and the baseline. */
+export function differingKnobs(specs: KnobSpecs, arm: Knobs, baseline: Knobs, effect: KnobEffect): string[] {
+  const a = effectiveKnobs(specs, arm);
+  const b = effectiveKnobs(specs, baseline);
+  return Object.keys(specs).filter((name) => specs[name]?.effect === effect && a[name] !== b[name]);
+}

@@ -1,0 +1,149 @@
+// Reads descriptors, protocols and prompt files from disk and checks them against each other. The only file access of the schema.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { type EngineDescriptor, parseDescriptor } from './descriptor.ts';
+import { type Knobs, validateKnobs } from './knobs.ts';
+import { nameHint } from './nearest.ts';
+import { collectProblems, type Problem, ProblemsError, throwProblems } from './problems.ts';
+import { type PromptFile, parsePrompts } from './prompts.ts';
+import { type ParsedProtocol, type Protocol, parseProtocol, protocolContradictions } from './protocol.ts';
+import type { YamlSource } from './yaml-source.ts';
+
+/** A protocol that has been checked whole: against its engine, its prompts and itself. */
+export interface CompleteProtocol {
+  readonly protocol: Protocol;
+  readonly source: YamlSource;
+  /** Relative paths in the protocol start here. */
+  readonly folder: string;
+  readonly descriptor: EngineDescriptor;
+  /** Knobs of each arm, common ones included, in their normal form. */
+  readonly arms: Readonly<Record<string, Knobs>>;
+  readonly prompts: Readonly<Record<string, PromptFile>>;
+}
+
+export function engineNames(enginesFolder: string): string[] {
+  return readdirSync(enginesFolder)
+    .filter((name) => name.endsWith('.yaml'))
+    .map((name) => name.slice(0, -'.yaml'.length))
+    .sort();
+}
+
+/** Reads engines/NAME.yaml. `where` is where the name was written, for the message when there is no such engine. */
+export function loadDescriptor(enginesFolder: string, name: string, where = ''): EngineDescriptor {
+  const names = engineNames(enginesFolder);
+  if (!names.includes(name)) {
+    const message = `there is no engine "${name}"`;
+    throw new ProblemsError([{ where, path: '', message, hint: nameHint(name, names) }]);
+  }
+  const file = path.join(enginesFolder, `${name}.yaml`);
+  const { descriptor, source } = parseDescriptor(readText(file), shortPath(file));
+  if (descriptor.name !== name) {
+    const message = `must be "${name}", as the file is`;
+    throw new ProblemsError([{ where: source.where(['name']), path: 'name', message }]);
+  }
+  return descriptor;
+}
+
+export function loadProtocol(file: string, enginesFolder: string): CompleteProtocol {
+  const parsed = parseProtocol(readText(file), shortPath(file));
+  return completeProtocol(parsed, path.dirname(path.resolve(file)), enginesFolder);
+}
+
+/** Checks a parsed protocol against its engine's knobs and its prompt files; every problem is told at once. */
+export function completeProtocol(
+  parsed: ParsedProtocol,
+  folder: string,
+  enginesFolder: string,
+): CompleteProtocol {
+  const { protocol, source } = parsed;
+  const problems: Problem[] = protocolContradictions(protocol, source);
+  const descriptor = collectProblems(problems, () =>
+    loadDescriptor(enginesFolder, protocol.engine, source.where(['engine'])),
+  );
+  const arms = descriptor === undefined ? {} : checkArms(protocol, descriptor, source, problems);
+  const prompts = checkPrompts(protocol, source, folder, problems);
+  throwProblems(problems);
+  if (descriptor === undefined) throw new Error('a missing descriptor must have been a problem');
+  return { protocol, source, folder, descriptor, arms, prompts };
+}
+
+function checkArms(
+  protocol: Protocol,
+  descriptor: EngineDescriptor,
+  source: YamlSource,
+  problems: Problem[],
+): Record<string, Knobs> {
+  const check = (knobs: Readonly<Record<string, unknown>>, at: readonly string[]): Knobs => {
+    const checked = validateKnobs(
+      descriptor.knobs,
+      knobs,
+      (name, part) => source.where([...at, name], part),
+      at.join('.'),
+    );
+    problems.push(...checked.problems);
+    return checked.knobs;
+  };
+  const common = check(protocol.common, ['common']);
+  const arms = Object.entries(protocol.arms).map(([name, own]): [string, Knobs] => [
+    name,
+    { ...common, ...check(own, ['arms', name]) },
+  ]);
+  return Object.fromEntries(arms);
+}
+
+function checkPrompts(
+  protocol: Protocol,
+  source: YamlSource,
+  folder: string,
+  problems: Problem[],
+): Record<string, PromptFile> {
+  const files: Record<string, PromptFile> = {};
+  for (const [index, workload] of protocol.workloads.entries()) {
+    const at = ['workloads', index, 'prompts'];
+    const file = collectProblems(problems, () => {
+      const full = path.resolve(folder, workload.prompts);
+      return parsePrompts(readText(full, source.where(at)), shortPath(full));
+    });
+    if (file === undefined) continue;
+    files[workload.class] = file;
+    const needed = workload.perBlock * protocol.blocks;
+    if (file.prompts.length < needed) {
+      problems.push({
+        where: source.where(['workloads', index, 'perBlock']),
+        path: `workloads.${index}.perBlock`,
+        message: `${protocol.blocks} blocks of ${workload.perBlock} need ${needed} prompts, ${workload.prompts} has ${file.prompts.length}`,
+        hint: 'every block needs new prompts: add some, or lower perBlock or blocks',
+      });
+    }
+    if (file.warmup.length < protocol.warmup.floorPromptsPerClass) {
+      problems.push({
+        where: source.where(at),
+        path: at.join('.'),
+        message: `the warm-up needs ${protocol.warmup.floorPromptsPerClass} prompts of each class, ${workload.prompts} has ${file.warmup.length}`,
+      });
+    }
+  }
+  return files;
+}
+
+function readText(file: string, where = ''): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const reason =
+      code === 'ENOENT'
+        ? 'there is no such file'
+        : code === 'EISDIR'
+          ? 'is a folder'
+          : `cannot be read (${code})`;
+    throw new ProblemsError([{ where, path: shortPath(file), message: reason }]);
+  }
+}
+
+/** As the user would type it: relative to where they are, when it is below. */
+function shortPath(file: string): string {
+  const relative = path.relative(process.cwd(), path.resolve(file));
+  return relative.startsWith('..') || relative === '' ? file : relative;
+}

@@ -1,0 +1,160 @@
+// A protocol file: which engine, model, arms and workloads, how many blocks in which order, and by which rules.
+
+import { z } from 'zod';
+import type { Guards, WarmupRule } from '../core/records.ts';
+import { nameHint } from './nearest.ts';
+import type { Problem } from './problems.ts';
+import { validate } from './validate.ts';
+import { parseYaml, pathText, type YamlSource } from './yaml-source.ts';
+
+export interface SynthModel {
+  readonly config: string;
+  readonly seed: number;
+  readonly expertFormat?: string;
+  readonly denseFormat?: string;
+}
+
+export type ProtocolModel = { readonly path: string } | { readonly synth: SynthModel };
+
+export interface ProtocolWorkload {
+  readonly class: string;
+  /** File of prompts; relative to the protocol file. */
+  readonly prompts: string;
+  /** How many prompts each block uses: new ones in every block, the same for all arms of it. */
+  readonly perBlock: number;
+  readonly maxNew: number;
+  /** Speed runs have a fixed length; only then are rates of two arms rates of the same work. */
+  readonly ignoreEos: boolean;
+}
+
+export interface Protocol {
+  readonly name: string;
+  readonly summary: string;
+  readonly engine: string;
+  readonly model: ProtocolModel;
+  readonly baseline: string;
+  /** Knobs of every arm, as written; an arm's own come over them. */
+  readonly common: Readonly<Record<string, unknown>>;
+  readonly arms: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly blocks: number;
+  readonly order: 'balanced' | 'abba' | 'random';
+  readonly seed: number;
+  readonly workloads: readonly ProtocolWorkload[];
+  readonly sampling: { readonly temperature: number; readonly topP: number; readonly seed: number };
+  readonly warmup: WarmupRule;
+  readonly telemetry: { readonly periodMs: number };
+  readonly guards: Guards;
+  /** Differences below this share are of no interest (0.03 = 3 %). */
+  readonly margin: number;
+  /** Spread of paired log ratios that the plan reckons with, as a share; without it a stated default is used. */
+  readonly assumedSpread?: number;
+}
+
+const text = z.string().min(1);
+const count = z.int().min(1);
+const share = z.number().min(0).max(1);
+const seed = z.int().min(0);
+const armName = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9_+-]*$/, 'an arm is named by a letter, then letters, digits, _, + and -');
+/** Checked against the engine's knobs once the descriptor is known. */
+const knobs = z.record(z.string(), z.unknown());
+const armKnobs = z.preprocess((value) => value ?? {}, knobs);
+
+const synth = z.strictObject({
+  config: text,
+  seed,
+  expertFormat: text.exactOptional(),
+  denseFormat: text.exactOptional(),
+});
+
+const model = z.union([text.transform((path) => ({ path })), z.strictObject({ synth })]);
+
+const warmup = z.strictObject({
+  floorPromptsPerClass: z.int().min(0).default(2),
+  floorTokens: z.int().min(0).default(256),
+  windows: z.int().min(3).default(5),
+  maxSlopePerWindow: z.number().positive().default(0.005),
+  maxHitRatioChange: share.default(0.01),
+  capRequests: count.default(20),
+  capSeconds: z.number().positive().default(600),
+});
+
+const workload = z.strictObject({
+  class: z.string().regex(/^[a-z][a-z0-9-]*$/, 'a content class is named in lower case with dashes'),
+  prompts: text,
+  perBlock: count,
+  maxNew: z.int().min(2),
+  ignoreEos: z.boolean().default(true),
+});
+
+const protocolShape = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]*$/, 'a protocol is named in lower case with dashes: it names the run folder'),
+  summary: z.string().default(''),
+  engine: text,
+  model,
+  baseline: text,
+  common: armKnobs.prefault({}),
+  arms: z.record(armName, armKnobs),
+  blocks: count.max(1000),
+  order: z.enum(['balanced', 'abba', 'random']).default('balanced'),
+  seed: seed.default(1),
+  workloads: z.array(workload).min(1),
+  sampling: z
+    .strictObject({
+      temperature: z.number().min(0).default(0),
+      topP: z.number().positive().max(1).default(1),
+      seed: seed.default(1),
+    })
+    .prefault({}),
+  warmup: warmup.prefault({}),
+  telemetry: z.strictObject({ periodMs: z.int().min(50).max(60_000).default(500) }).prefault({}),
+  guards: z
+    .strictObject({
+      foreignCpuShare: share.default(0.1),
+      foreignGpuPercent: z.number().min(0).max(100).default(15),
+    })
+    .prefault({}),
+  margin: z.number().positive().max(0.5).default(0.03),
+  assumedSpread: z.number().positive().max(1).exactOptional(),
+});
+
+/** What no single field shows. */
+export function protocolContradictions(protocol: Protocol, source: YamlSource): Problem[] {
+  const found: Problem[] = [];
+  const add = (path: (string | number)[], message: string, hint?: string): void => {
+    found.push({
+      where: source.where(path),
+      path: pathText(path),
+      message,
+      ...(hint === undefined ? {} : { hint }),
+    });
+  };
+  const arms = Object.keys(protocol.arms);
+  if (arms.length < 2) add(['arms'], `needs at least 2 arms to compare, got ${arms.length}`);
+  if (!arms.includes(protocol.baseline)) {
+    add(['baseline'], `no arm is named "${protocol.baseline}"`, nameHint(protocol.baseline, arms));
+  }
+  if (protocol.order === 'abba' && arms.length !== 2) {
+    add(['order'], `abba is for 2 arms, there are ${arms.length}`, 'use balanced');
+  }
+  const classes = new Set<string>();
+  for (const [index, { class: name }] of protocol.workloads.entries()) {
+    if (classes.has(name)) add(['workloads', index, 'class'], `the class "${name}" is given twice`);
+    classes.add(name);
+  }
+  return found;
+}
+
+export interface ParsedProtocol {
+  readonly protocol: Protocol;
+  readonly source: YamlSource;
+}
+
+/** Parses the shape of a protocol. Knobs, prompts and cross references are checked by completeProtocol. */
+export function parseProtocol(yaml: string, file: string): ParsedProtocol {
+  const source = parseYaml(yaml, file);
+  return { protocol: validate<Protocol>(protocolShape, source), source };
+}
