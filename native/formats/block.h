@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "base/status.h"
@@ -24,7 +26,14 @@ struct FormatInfo {
 // nullptr when the number is none of ours.
 const FormatInfo* format_info(uint32_t ggml_type);
 const FormatInfo& format_info(Format format);
+// Every format of ours, in the order of their numbers.
+std::span<const FormatInfo> all_formats();
+// The name of any ggml type number, ours or not; "unknown" for the rest. For messages.
+std::string ggml_type_name(uint32_t ggml_type);
+// kUsage, with the names that exist.
 Result<Format> parse_format(std::string_view name);
+// True for the formats that decode to float weights (all but the integers).
+bool is_weight_format(Format format);
 
 // Bytes of a row of n weights; n must be a multiple of block_weights (kLoad otherwise, naming both).
 Result<size_t> row_bytes(Format format, uint64_t n);

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/status.h"
+
 namespace rota {
 
 struct Config {
@@ -20,7 +22,7 @@ struct Config {
   std::vector<int> kv_source;   // layers that own a compressor
   std::vector<int> index_source;
   int index_heads = 0, index_head_dim = 0, index_topk = 0;
-  int candidate_source = -1, candidate_blocks = 0, candidate_block_size = 0;
+  int candidate_source = -1, candidate_blocks = 0, candidate_block_size = 0;  // -1: no candidate pool
   float theta = 10000.f, compress_theta = 160000.f, rope_factor = 16.f;
   int rope_original_len = 0;
   float yarn_beta_fast = 32.f, yarn_beta_slow = 1.f;
@@ -33,15 +35,38 @@ struct Config {
 
   std::vector<int> engram_layers;
   int engram_max_ngram = 4, engram_heads = 0, engram_head_dim = 0;
-  int64_t engram_start = 0;          // first prime candidate of every (layer, order)
+  int64_t engram_start = 0;          // first prime candidate of every (layer, order); 0 when only the tables are known
   int engram_compressed_vocab = 0;
   int engram_pad_id = 2;             // RAW token id; mapped through token_map
 
+  // The hash tables of the Engram, as the file has them. One row per engram layer, in the order of engram_layers.
+  std::vector<int> engram_token_map;         // [vocab] -> compressed id
+  std::vector<int64_t> engram_primes;        // [engram layers, max_ngram - 1, heads]
+  std::vector<int64_t> engram_offsets;       // [engram layers, max_ngram - 1, heads], first row of each bucket
+  std::vector<int64_t> engram_multipliers;   // [engram layers, max_ngram]
+
   std::vector<int> draft_targets;    // layers whose attention input feeds DSpark
-  int draft_stages = 0, draft_block = 5, draft_noise_id = 0, markov_rank = 0;
+  int draft_stages = 0, draft_block = 5, draft_noise_id = 0, markov_rank = 0;  // 0 stages: no draft
   int draft_experts = 0, draft_top_k = 0;
 
-  int bos_id = 0, eos_id = 1;
+  int bos_id = 0, eos_id = 1, pad_id = 2;
+
+  // Hash columns of one engram layer: (max_ngram - 1) * heads.
+  int engram_columns() const { return (engram_max_ngram - 1) * engram_heads; }
+  // Rows of the table of engram layer number `which` (an index into engram_layers).
+  int64_t engram_rows(int which) const;
+  // Coefficients of one hyper-connection: 2 hc + hc^2.
+  int hc_coefficients() const { return hc_mult * (2 + hc_mult); }
+  // The layer whose compressed cache `layer` reads; -1 for a window-only layer.
+  int kv_owner(int layer) const;
+  bool owns_kv(int layer) const;
+  bool owns_index(int layer) const;
+  // Index into engram_layers, or -1.
+  int engram_index(int layer) const;
 };
+
+// Everything that must hold between these numbers, tables included: positive, divisible, in range, ascending.
+// kLoad naming the field, its value and what was expected.
+Status validate_config(const Config& config);
 
 }  // namespace rota

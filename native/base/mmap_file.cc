@@ -1,0 +1,61 @@
+#include "base/mmap_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace rota {
+
+MmapFile::MmapFile(MmapFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      path_(std::move(other.path_)) {}
+
+MmapFile& MmapFile::operator=(MmapFile&& other) noexcept {
+  if (this != &other) {
+    if (data_ != nullptr) munmap(const_cast<uint8_t*>(data_), size_);
+    data_ = std::exchange(other.data_, nullptr);
+    size_ = std::exchange(other.size_, 0);
+    path_ = std::move(other.path_);
+  }
+  return *this;
+}
+
+MmapFile::~MmapFile() {
+  if (data_ != nullptr) munmap(const_cast<uint8_t*>(data_), size_);
+}
+
+Result<MmapFile> MmapFile::open(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return Status(Code::kLoad, path + ": cannot open: " + std::strerror(errno));
+  struct stat info = {};
+  if (fstat(fd, &info) != 0) {
+    const int error = errno;
+    close(fd);
+    return Status(Code::kLoad, path + ": cannot stat: " + std::strerror(error));
+  }
+  if (!S_ISREG(info.st_mode) || info.st_size == 0) {
+    close(fd);
+    return Status(Code::kLoad,
+                  path + (S_ISREG(info.st_mode) ? ": the file is empty" : ": not a regular file"));
+  }
+  MmapFile file;
+  file.size_ = static_cast<uint64_t>(info.st_size);
+  file.path_ = path;
+  void* memory = mmap(nullptr, file.size_, PROT_READ, MAP_SHARED, fd, 0);
+  const int error = errno;
+  close(fd);
+  if (memory == MAP_FAILED) {
+    file.size_ = 0;
+    return Status(Code::kLoad, path + ": cannot map: " + std::strerror(error));
+  }
+  file.data_ = static_cast<const uint8_t*>(memory);
+  return file;
+}
+
+}  // namespace rota

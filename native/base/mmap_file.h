@@ -1,0 +1,31 @@
+// A whole file mapped read-only. Owns the mapping; knows nothing of the contents.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+
+namespace rota {
+
+class MmapFile {
+ public:
+  MmapFile() = default;
+  MmapFile(MmapFile&& other) noexcept;
+  MmapFile& operator=(MmapFile&& other) noexcept;
+  ~MmapFile();
+
+  // kLoad with the path and the system's reason: missing, a directory, unreadable, empty.
+  static Result<MmapFile> open(const std::string& path);
+
+  const uint8_t* data() const { return data_; }
+  uint64_t size() const { return size_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  const uint8_t* data_ = nullptr;
+  uint64_t size_ = 0;
+  std::string path_;
+};
+
+}  // namespace rota
