@@ -5,13 +5,7 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { EngineError, UserError } from '../core/errors.ts';
-
-/** What `rota-model synth` is told. `options` are its further flags: {"expert-format": "mixed"}. */
-export interface SynthSpec {
-  readonly config: string;
-  readonly seed: number;
-  readonly options?: Readonly<Record<string, string | number | boolean>> | undefined;
-}
+import type { ProtocolModel, SynthModel } from '../schema/protocol.ts';
 
 export interface EnsureModelOptions {
   /** The built rota-model. */
@@ -22,14 +16,10 @@ export interface EnsureModelOptions {
 }
 
 /** A path is given back as it is; a synthetic model is written when it is not there yet. Returns the model's path. */
-export async function ensureModel(
-  model: string | { readonly synth: SynthSpec },
-  options: EnsureModelOptions,
-): Promise<string> {
-  if (typeof model === 'string') {
-    if (!existsSync(model))
-      throw new UserError('no such model', { where: model, hint: 'name a file or folder that exists' });
-    return model;
+export async function ensureModel(model: ProtocolModel, options: EnsureModelOptions): Promise<string> {
+  if ('path' in model) {
+    if (existsSync(model.path)) return model.path;
+    throw new UserError('no such model', { where: model.path, hint: 'name a file or folder that exists' });
   }
   const name = `${await modelName(model.synth, options.tool)}.gguf`;
   const path = join(options.folder, name);
@@ -40,42 +30,38 @@ export async function ensureModel(
 }
 
 /** The same words to the same tool give the same bytes, so the name holds a hash of both. */
-export async function modelName(spec: SynthSpec, tool: string): Promise<string> {
+export async function modelName(spec: SynthModel, tool: string): Promise<string> {
   const program = await readTool(tool);
-  const flags = Object.entries(spec.options ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-  const key = JSON.stringify([
-    spec.config,
-    spec.seed,
-    flags,
-    createHash('sha256').update(program).digest('hex'),
-  ]);
+  const programHash = createHash('sha256').update(program).digest('hex');
+  const key = JSON.stringify([flags(spec), programHash]);
   return `${spec.config}-seed${spec.seed}-${createHash('sha256').update(key).digest('hex').slice(0, 12)}`;
+}
+
+function flags(spec: SynthModel): readonly string[] {
+  return [
+    ...['--config', spec.config, '--seed', String(spec.seed)],
+    ...(spec.expertFormat === undefined ? [] : ['--expert-format', spec.expertFormat]),
+    ...(spec.denseFormat === undefined ? [] : ['--dense-format', spec.denseFormat]),
+  ];
 }
 
 async function readTool(tool: string): Promise<Buffer> {
   try {
     return await readFile(tool);
   } catch {
-    throw new UserError('rota-model is not built', { where: tool, hint: 'run: rota build strata' });
+    throw new UserError('rota-model is not built', {
+      where: tool,
+      hint: 'run: npm run rota -- build strata',
+    });
   }
 }
 
 /** Written in a folder of its own, then moved, the model last: a half-written or sidecar-less one is never seen. */
-async function write(spec: SynthSpec, options: EnsureModelOptions, name: string): Promise<void> {
+async function write(spec: SynthModel, options: EnsureModelOptions, name: string): Promise<void> {
   await mkdir(options.folder, { recursive: true });
   const scratch = await mkdtemp(join(options.folder, '.writing-'));
   try {
-    const flags = Object.entries(spec.options ?? {}).flatMap(([flag, value]) => [`--${flag}`, String(value)]);
-    const argv = [
-      'synth',
-      '--config',
-      spec.config,
-      '--seed',
-      String(spec.seed),
-      '--out',
-      join(scratch, name),
-      ...flags,
-    ];
+    const argv = ['synth', ...flags(spec), '--out', join(scratch, name)];
     const result = await execa(options.tool, argv, { reject: false, stdin: 'ignore' });
     if (result.exitCode !== 0) throw synthFailed(argv, result);
     const files = (await readdir(scratch)).sort((a, b) => Number(a === name) - Number(b === name));
