@@ -1,0 +1,271 @@
+// The AVX2 variant of the matrix kernel: every format is decoded exactly into registers, eight
+// consecutive weights a vector, and fused into one accumulator a (output, row). Bit layouts:
+// native/formats/README.md.
+#include <immintrin.h>
+
+#include <cstring>
+
+#include "device/host/matvec_kernels.h"
+
+namespace rota {
+namespace {
+
+inline float half_at(const uint8_t* p) {
+  uint16_t bits;
+  std::memcpy(&bits, p, sizeof bits);
+  return _cvtsh_ss(bits);
+}
+inline __m256 bytes_to_float(__m128i low_eight) {
+  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(low_eight));
+}
+inline __m128i load_eight(const uint8_t* p) {
+  return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+}
+inline __m128i load_sixteen(const uint8_t* p) {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+}
+
+// A decoder has kWeights and kBytes of a block, and decode(block, emit) that calls emit(j, vector
+// of weights 8j..8j+7).
+struct F32 {
+  static constexpr size_t kWeights = 8, kBytes = 32;
+  template <typename Emit>
+  static inline void decode(const uint8_t* p, Emit&& emit) {
+    emit(0, _mm256_loadu_ps(reinterpret_cast<const float*>(p)));
+  }
+};
+
+struct F16 {
+  static constexpr size_t kWeights = 8, kBytes = 16;
+  template <typename Emit>
+  static inline void decode(const uint8_t* p, Emit&& emit) {
+    emit(0, _mm256_cvtph_ps(load_sixteen(p)));
+  }
+};
+
+struct BF16 {
+  static constexpr size_t kWeights = 8, kBytes = 16;
+  template <typename Emit>
+  static inline void decode(const uint8_t* p, Emit&& emit) {
+    emit(0, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(load_sixteen(p)), 16)));
+  }
+};
+
+struct Q8_0 {
+  static constexpr size_t kWeights = 32, kBytes = 34;
+  template <typename Emit>
+  static inline void decode(const uint8_t* p, Emit&& emit) {
+    const __m256 d = _mm256_set1_ps(half_at(p));
+#pragma GCC unroll 4
+    for (size_t j = 0; j < 4; ++j)
+      emit(j, _mm256_mul_ps(d, bytes_to_float(load_eight(p + 2 + 8 * j))));
+  }
+};
+
+// Codes of two bits pick from a table in registers: VPERMILPS reads the low two bits of each lane
+// and ignores the rest.
+struct Q2_0 {
+  static constexpr size_t kWeights = 64, kBytes = 18;
+  template <typename Emit>
+  static inline void decode(const uint8_t* p, Emit&& emit) {
+    const float d = half_at(p);
+    const __m256 values = _mm256_setr_ps(-d, 0, d, 2 * d, -d, 0, d, 2 * d);
+    const __m256i low = _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14);
+    const __m256i high = _mm256_setr_epi32(16, 18, 20, 22, 24, 26, 28, 30);
+#pragma GCC unroll 4
+    for (size_t j = 0; j < 4; ++j) {
+      int word;
+      std::memcpy(&word, p + 2 + 4 * j, sizeof word);
+      const __m256i sixteen = _mm256_set1_epi32(word);
+      emit(2 * j, _mm256_permutevar_ps(values, _mm256_srlv_epi32(sixteen, low)));
+      emit(2 * j + 1, _mm256_permutevar_ps(values, _mm256_srlv_epi32(sixteen, high)));
+    }
+  }
+};
+
+struct PTQ1_0 {
+  static constexpr size_t kWeights = 128, kBytes = 28;
+  template <typename Emit>
+  static inline void decode(const uint8_t* p, Emit&& emit) {
+    const float d = half_at(p + 26);
+    const __m256 values = _mm256_setr_ps(-d, 0, d, 0, -d, 0, d, 0);
+    const __m256i low_byte = _mm256_set1_epi16(255);
+    __m256i sixteen = _mm256_cvtepu8_epi16(load_sixteen(p));
+#pragma GCC unroll 5
+    for (size_t n = 0; n < 5; ++n) {  // times three: the top digit falls out above the byte
+      const __m256i tripled = _mm256_add_epi16(_mm256_add_epi16(sixteen, sixteen), sixteen);
+      const __m256i digits = _mm256_srli_epi16(tripled, 8);
+      emit(2 * n,
+           _mm256_permutevar_ps(values, _mm256_cvtepi16_epi32(_mm256_castsi256_si128(digits))));
+      emit(2 * n + 1, _mm256_permutevar_ps(
+                          values, _mm256_cvtepi16_epi32(_mm256_extracti128_si256(digits, 1))));
+      sixteen = _mm256_and_si256(tripled, low_byte);
+    }
+    const __m256i mask = _mm256_set1_epi32(255);
+    __m256i eight = _mm256_cvtepu8_epi32(load_eight(p + 16));
+#pragma GCC unroll 5
+    for (size_t n = 0; n < 5; ++n) {
+      const __m256i tripled = _mm256_add_epi32(_mm256_add_epi32(eight, eight), eight);
+      emit(10 + n, _mm256_permutevar_ps(values, _mm256_srli_epi32(tripled, 8)));
+      eight = _mm256_and_si256(tripled, mask);
+    }
+    const __m256i last = _mm256_setr_epi32(p[24], p[25], p[24], p[25], p[24], p[25], p[24], p[25]);
+    const __m256i powers = _mm256_setr_epi32(1, 1, 3, 3, 9, 9, 27, 27);
+    const __m256i digit = _mm256_and_si256(_mm256_mullo_epi32(last, powers), mask);
+    const __m256i tripled = _mm256_add_epi32(_mm256_add_epi32(digit, digit), digit);
+    emit(15, _mm256_permutevar_ps(values, _mm256_srli_epi32(tripled, 8)));
+  }
+};
+
+struct Q3_K {
+  static constexpr size_t kWeights = 256, kBytes = 110;
+  // Sixteen six-bit scales minus 32: low nibbles from bytes 0..7, top bits from bytes 8..11.
+  static inline void unpack_scales(const uint8_t* s, int8_t* out) {
+    uint32_t a, b, top;
+    std::memcpy(&a, s, 4);
+    std::memcpy(&b, s + 4, 4);
+    std::memcpy(&top, s + 8, 4);
+    const uint32_t packed[4] = {(a & 0x0f0f0f0fu) | ((top & 0x03030303u) << 4),
+                                (b & 0x0f0f0f0fu) | (((top >> 2) & 0x03030303u) << 4),
+                                ((a >> 4) & 0x0f0f0f0fu) | (((top >> 4) & 0x03030303u) << 4),
+                                ((b >> 4) & 0x0f0f0f0fu) | (((top >> 6) & 0x03030303u) << 4)};
+    std::memcpy(out, packed, 16);
+    for (int k = 0; k < 16; ++k) out[k] = static_cast<int8_t>(out[k] - 32);
+  }
+  template <typename Emit>
+  static inline void decode(const uint8_t* p, Emit&& emit) {
+    int8_t scales[16];
+    unpack_scales(p + 96, scales);
+    const float d = half_at(p + 108);
+    const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    const __m256i three = _mm256_set1_epi8(3), four = _mm256_set1_epi8(4);
+#pragma GCC unroll 8
+    for (int g = 0; g < 8; ++g) {  // groups of 32: half g / 4, shift 2 * (g % 4)
+      const __m256i qs =
+          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 32 + 32 * (g / 4)));
+      const __m256i low = _mm256_and_si256(_mm256_srli_epi16(qs, 2 * (g % 4)), three);
+      const __m256i bit = _mm256_set1_epi8(static_cast<char>(1 << g));
+      const __m256i clear = _mm256_cmpeq_epi8(_mm256_and_si256(high, bit), _mm256_setzero_si256());
+      const __m256i q = _mm256_sub_epi8(low, _mm256_and_si256(clear, four));
+      const __m128i lo = _mm256_castsi256_si128(q), hi = _mm256_extracti128_si256(q, 1);
+      const __m256 s0 = _mm256_set1_ps(d * static_cast<float>(scales[2 * g]));
+      const __m256 s1 = _mm256_set1_ps(d * static_cast<float>(scales[2 * g + 1]));
+      const size_t j = static_cast<size_t>(4 * g);
+      emit(j, _mm256_mul_ps(s0, bytes_to_float(lo)));
+      emit(j + 1, _mm256_mul_ps(s0, bytes_to_float(_mm_srli_si128(lo, 8))));
+      emit(j + 2, _mm256_mul_ps(s1, bytes_to_float(hi)));
+      emit(j + 3, _mm256_mul_ps(s1, bytes_to_float(_mm_srli_si128(hi, 8))));
+    }
+  }
+};
+
+// kOutputs outputs by kRows rows, whole blocks first, then what is left of a row (float formats
+// only) padded with zeros.
+template <typename Decoder, int kOutputs, int kRows>
+void tile(const uint8_t* w, size_t row_bytes, size_t k, const float* const* x, size_t o,
+          float* const* y) {
+  __m256 sums[kOutputs][kRows];
+#pragma GCC unroll 8
+  for (int c = 0; c < kOutputs * kRows; ++c) sums[c / kRows][c % kRows] = _mm256_setzero_ps();
+  const size_t blocks = k / Decoder::kWeights;
+  for (size_t b = 0; b < blocks; ++b) {
+#pragma GCC unroll 4
+    for (int c = 0; c < kOutputs; ++c) {
+      Decoder::decode(w + static_cast<size_t>(c) * row_bytes + b * Decoder::kBytes,
+                      [&](size_t j, __m256 weights) {
+#pragma GCC unroll 8
+                        for (int r = 0; r < kRows; ++r) {
+                          const __m256 in = _mm256_loadu_ps(x[r] + b * Decoder::kWeights + 8 * j);
+                          sums[c][r] = _mm256_fmadd_ps(weights, in, sums[c][r]);
+                        }
+                      });
+    }
+  }
+  if constexpr (Decoder::kWeights == 8) {
+    if (const size_t left = k % 8; left != 0) {
+      constexpr size_t kWeightBytes = Decoder::kBytes / 8;
+      for (int c = 0; c < kOutputs; ++c) {
+        uint8_t tail[32] = {};
+        std::memcpy(tail, w + static_cast<size_t>(c) * row_bytes + blocks * Decoder::kBytes,
+                    left * kWeightBytes);
+        Decoder::decode(tail, [&](size_t, __m256 weights) {
+          for (int r = 0; r < kRows; ++r) {
+            float in[8] = {};
+            std::memcpy(in, x[r] + blocks * 8, left * sizeof(float));
+            sums[c][r] = _mm256_fmadd_ps(weights, _mm256_loadu_ps(in), sums[c][r]);
+          }
+        });
+      }
+    }
+  }
+  for (int c = 0; c < kOutputs; ++c) {
+    for (int r = 0; r < kRows; ++r) {
+      float lanes[kLanes];
+      _mm256_storeu_ps(lanes, sums[c][r]);
+      y[r][o + static_cast<size_t>(c)] = reduce_lanes(lanes);
+    }
+  }
+}
+
+// Several outputs at once hide the latency of a single chain when few rows share a block.
+constexpr int outputs_at_once(int rows) { return rows == 1 ? 4 : rows <= 4 ? 2 : 1; }
+
+template <typename Decoder, int kRows>
+void outputs(const uint8_t* w, size_t row_bytes, size_t begin, size_t end, size_t k,
+             const float* const* x, float* const* y) {
+  constexpr int kOutputs = outputs_at_once(kRows);
+  size_t o = begin;
+  for (; o + kOutputs <= end; o += kOutputs)
+    tile<Decoder, kOutputs, kRows>(w + o * row_bytes, row_bytes, k, x, o, y);
+  if constexpr (kOutputs > 1) {
+    for (; o < end; ++o) tile<Decoder, 1, kRows>(w + o * row_bytes, row_bytes, k, x, o, y);
+  }
+}
+
+template <typename Decoder>
+void rows_of(const uint8_t* w, size_t begin, size_t end, size_t k, const float* const* x, int rows,
+             float* const* y) {
+  using Fn =
+      void (*)(const uint8_t*, size_t, size_t, size_t, size_t, const float* const*, float* const*);
+  static constexpr Fn kByRows[kRowTile] = {
+      outputs<Decoder, 1>, outputs<Decoder, 2>, outputs<Decoder, 3>, outputs<Decoder, 4>,
+      outputs<Decoder, 5>, outputs<Decoder, 6>, outputs<Decoder, 7>, outputs<Decoder, 8>};
+  constexpr size_t kBand = 16;  // outputs that stay in L1 while further rows pass over them
+  const size_t row_bytes = k / Decoder::kWeights * Decoder::kBytes +
+                           k % Decoder::kWeights * (Decoder::kBytes / Decoder::kWeights);
+  for (size_t o = begin; o < end; o += kBand) {
+    const size_t stop = o + kBand < end ? o + kBand : end;
+    for (int r = 0; r < rows; r += kRowTile) {
+      const int count = rows - r < kRowTile ? rows - r : kRowTile;
+      kByRows[count - 1](w, row_bytes, o, stop, k, x + r, y + r);
+    }
+  }
+}
+
+}  // namespace
+
+void matvec_avx2(Format f, const void* w, size_t out_begin, size_t out_end, size_t k,
+                 const float* const* x, int rows, float* const* y) {
+  const uint8_t* bytes = static_cast<const uint8_t*>(w);
+  switch (f) {
+    case Format::kF32:
+      return rows_of<F32>(bytes, out_begin, out_end, k, x, rows, y);
+    case Format::kF16:
+      return rows_of<F16>(bytes, out_begin, out_end, k, x, rows, y);
+    case Format::kBF16:
+      return rows_of<BF16>(bytes, out_begin, out_end, k, x, rows, y);
+    case Format::kQ8_0:
+      return rows_of<Q8_0>(bytes, out_begin, out_end, k, x, rows, y);
+    case Format::kQ2_0:
+      return rows_of<Q2_0>(bytes, out_begin, out_end, k, x, rows, y);
+    case Format::kQ3_K:
+      return rows_of<Q3_K>(bytes, out_begin, out_end, k, x, rows, y);
+    case Format::kPTQ1_0:
+      return rows_of<PTQ1_0>(bytes, out_begin, out_end, k, x, rows, y);
+    case Format::kI32:
+    case Format::kI64:
+      return;  // never a matrix of weights: the loader refuses it
+  }
+}
+
+}  // namespace rota
