@@ -21,6 +21,15 @@ export interface ChannelBytes {
   readonly engram: number | null;
 }
 
+/**
+ * How an engine's lookup counters add up. file `disjoint`: a file read is counted only as file; `subset`: also as cpu.
+ * unit `lookup`: one (row, layer, expert); `blob`: one distinct expert of a pass.
+ */
+export interface CountingRule {
+  readonly file: 'disjoint' | 'subset';
+  readonly unit: 'lookup' | 'blob';
+}
+
 /** The one vocabulary. Decode of the target model only; prefill and draft lookups are apart. */
 export interface Counters {
   readonly passes: number | null;
@@ -41,6 +50,8 @@ export interface EngineReady {
   readonly topK: number | null;
   readonly vocab: number | null;
   readonly lossyKnobs: readonly string[];
+  /** All bytes of weights that decode may touch, whatever tier they live in. Absent or null: not told. */
+  readonly weightBytes?: number | null;
   /** The engine's own ready message, whole. */
   readonly raw: unknown;
 }
@@ -85,7 +96,7 @@ export interface PlannedWorkload {
   readonly class: string;
   readonly maxNew: number;
   readonly ignoreEos: boolean;
-  /** Which prompts block b uses (index = block): the same for every arm of the block. */
+  /** Which prompts a block uses (entry 0 for block 1, the first): the same for every arm of the block. */
   readonly promptsByBlock: readonly (readonly PlannedPrompt[])[];
   /** Never measured. */
   readonly warmupPrompts: readonly PlannedPrompt[];
@@ -100,6 +111,8 @@ export interface PlannedArm {
   readonly env: Readonly<Record<string, string>>;
   /** Knobs set on this arm and not on the baseline whose descriptor says `lossy`. */
   readonly lossyKnobs: readonly string[];
+  /** From the engine's descriptor; absent: the vocabulary's own rule, disjoint lookups. */
+  readonly counting?: CountingRule;
   /** Overrides that make "same output" impossible: other weights, other sampling, other engine. Empty for most arms. */
   readonly overrides: readonly string[];
 }
@@ -135,7 +148,8 @@ export interface Plan {
   readonly protocolSha256: string;
   readonly createdUtc: string;
   readonly seed: number;
-  readonly orderKind: 'williams' | 'abba' | 'random';
+  /** `balanced`: rows of Williams squares, but not whole squares. */
+  readonly orderKind: 'williams' | 'abba' | 'balanced' | 'random';
   readonly blocks: number;
   readonly baseline: string;
   readonly arms: readonly PlannedArm[];
@@ -183,13 +197,76 @@ export type WindowKind = 'warmup' | 'prime' | 'measure';
 export type RunStatus = 'ok' | 'void';
 
 export type JournalEvent =
-  | { readonly type: 'session'; readonly utc: string; readonly resumed: boolean; readonly machine: unknown; readonly rota: string; readonly pid: number }
-  | { readonly type: 'ceiling'; readonly utc: string; readonly when: 'before' | 'after'; readonly memoryReadBytesPerSec: number | null; readonly fileReadBytesPerSec: number | null; readonly raw: unknown }
-  | { readonly type: 'run_start'; readonly utc: string; readonly run: string; readonly attempt: number; readonly block: number; readonly position: number; readonly arm: string; readonly argv: readonly string[]; readonly env: Readonly<Record<string, string>>; readonly pid: number }
-  | { readonly type: 'ready'; readonly utc: string; readonly run: string; readonly loadMs: number; readonly ready: EngineReady }
-  | { readonly type: 'warmup_end'; readonly utc: string; readonly run: string; readonly requests: number; readonly tokens: number; readonly seconds: number; readonly steady: boolean; readonly reason: string }
-  | { readonly type: 'window'; readonly utc: string; readonly run: string; readonly kind: WindowKind; readonly class: string; readonly prompt: string; readonly startedMs: number; readonly wallMs: number; readonly result: GenerateResult; readonly idsSha256: string | null; readonly load: WindowLoad; readonly flags: readonly string[] }
-  | { readonly type: 'run_end'; readonly utc: string; readonly run: string; readonly status: RunStatus; readonly reason: string | null; readonly exit: number | string | null; readonly memoryReleased: boolean | null; readonly releaseMs: number | null; readonly logTail: readonly string[] }
+  | {
+      readonly type: 'session';
+      readonly utc: string;
+      readonly resumed: boolean;
+      readonly machine: unknown;
+      readonly rota: string;
+      readonly pid: number;
+    }
+  | {
+      readonly type: 'ceiling';
+      readonly utc: string;
+      readonly when: 'before' | 'after';
+      readonly memoryReadBytesPerSec: number | null;
+      readonly fileReadBytesPerSec: number | null;
+      readonly raw: unknown;
+    }
+  | {
+      readonly type: 'run_start';
+      readonly utc: string;
+      readonly run: string;
+      readonly attempt: number;
+      readonly block: number;
+      readonly position: number;
+      readonly arm: string;
+      readonly argv: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+      readonly pid: number;
+    }
+  | {
+      readonly type: 'ready';
+      readonly utc: string;
+      readonly run: string;
+      readonly loadMs: number;
+      readonly ready: EngineReady;
+    }
+  | {
+      readonly type: 'warmup_end';
+      readonly utc: string;
+      readonly run: string;
+      readonly requests: number;
+      readonly tokens: number;
+      readonly seconds: number;
+      readonly steady: boolean;
+      readonly reason: string;
+    }
+  | {
+      readonly type: 'window';
+      readonly utc: string;
+      readonly run: string;
+      readonly kind: WindowKind;
+      readonly class: string;
+      readonly prompt: string;
+      readonly startedMs: number;
+      readonly wallMs: number;
+      readonly result: GenerateResult;
+      readonly idsSha256: string | null;
+      readonly load: WindowLoad;
+      readonly flags: readonly string[];
+    }
+  | {
+      readonly type: 'run_end';
+      readonly utc: string;
+      readonly run: string;
+      readonly status: RunStatus;
+      readonly reason: string | null;
+      readonly exit: number | string | null;
+      readonly memoryReleased: boolean | null;
+      readonly releaseMs: number | null;
+      readonly logTail: readonly string[];
+    }
   | { readonly type: 'interrupted'; readonly utc: string; readonly signal: string }
   | { readonly type: 'session_end'; readonly utc: string };
 
@@ -198,7 +275,7 @@ export type JournalEvent =
 export type OutputVerdict = 'L0' | 'L1' | 'L2' | 'L3' | 'LX';
 export type SpeedVerdict = 'faster' | 'slower' | 'equivalent' | 'non-inferior' | 'inconclusive' | 'baseline';
 
-/** lower, estimate, upper */
+/** lower, estimate, upper: a ratio of speeds, at the level at which Holm's procedure decided this comparison */
 export type Interval = readonly [number, number, number];
 
 export interface ArmClassVerdict {
@@ -251,7 +328,10 @@ export interface Verdict {
   readonly exitCode: number;
   readonly runs: readonly { readonly id: string; readonly status: 'ok' | 'void' | 'missing' }[];
   readonly arms: readonly ArmClassVerdict[];
-  readonly ceilings: { readonly memoryReadBytesPerSec: number | null; readonly fileReadBytesPerSec: number | null };
+  readonly ceilings: {
+    readonly memoryReadBytesPerSec: number | null;
+    readonly fileReadBytesPerSec: number | null;
+  };
   /** What a reader must know before believing the table: foreign load, not steady, identities that failed. */
   readonly warnings: readonly string[];
   readonly journalSha256: string;

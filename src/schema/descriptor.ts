@@ -1,17 +1,11 @@
 // An engine's descriptor, engines/NAME.yaml: how to build it, start it, know it is ready, stop it, and read its counters.
 
 import { z } from 'zod';
+import type { CountingRule } from '../core/records.ts';
 import { type KnobSpec, type KnobSpecs, valueProblem } from './knobs.ts';
 import { nameHint } from './nearest.ts';
 import { validate } from './validate.ts';
 import { parseYaml, type YamlSource } from './yaml-source.ts';
-
-/** How the engine's lookup counters add up. `disjoint`: a file read is counted only as file; `subset`: also as cpu. */
-export interface CountingRule {
-  readonly file: 'disjoint' | 'subset';
-  /** `lookup`: one (row, layer, expert); `blob`: one distinct expert of a pass. */
-  readonly unit: 'lookup' | 'blob';
-}
 
 export interface EngineDescriptor {
   readonly name: string;

@@ -1,0 +1,81 @@
+// Bytes per token and the rate that bandwidth alone would allow. Knows channels and measured bandwidths, no engine.
+
+import type { ChannelBytes } from '../records.ts';
+
+/** Best bandwidths measured on this machine; null where nothing measured it. */
+export interface Bandwidths {
+  readonly memoryReadBytesPerSec: number | null;
+  readonly fileReadBytesPerSec: number | null;
+}
+
+/** Bytes by the memory that had to deliver them, per token; null where a part of them is unknown. */
+export interface BytesPerToken {
+  readonly host: number | null;
+  readonly device: number | null;
+  readonly file: number | null;
+}
+
+export type ChannelName = 'host memory' | 'file';
+
+export interface Ceiling {
+  readonly tokPerSec: number;
+  /** The channel that would be busy the longest. */
+  readonly binds: ChannelName;
+}
+
+/** A sum that is unknown as soon as one part is unknown. */
+export function knownSum(parts: readonly (number | null)[]): number | null {
+  return parts.reduce<number | null>((sum, part) => (sum === null || part === null ? null : sum + part), 0);
+}
+
+/** The host device keeps its "device slots" in RAM. */
+export const isHostDevice = (device: string | null): boolean => device === 'host';
+
+/**
+ * Per decoded token, the first of a request left out, as in the rate. On the host device all bytes cross one memory bus, hits
+ * included. With a device of its own, hits and dense weights are read there; what goes over PCIe, what the CPU computes and
+ * what a file read left in RAM is read from host memory.
+ */
+export function bytesPerToken(
+  bytes: ChannelBytes,
+  decodedTokens: number,
+  device: string | null,
+): BytesPerToken {
+  if (decodedTokens <= 0 || device === null) return { host: null, device: null, file: null };
+  const { hit, pcie, cpu, file, dense, engram } = bytes;
+  const perToken = (parts: readonly (number | null)[]): number | null => {
+    const sum = knownSum(parts);
+    return sum === null ? null : sum / decodedTokens;
+  };
+  const isHost = isHostDevice(device);
+  return {
+    host: perToken(isHost ? [hit, pcie, cpu, file, dense, engram] : [pcie, cpu, file, engram]),
+    device: isHost ? null : perToken([hit, dense]),
+    file: perToken([file]),
+  };
+}
+
+/**
+ * 1 / the longest channel time. Reads from a file that reach the CPU without a copy cost the memory bus nothing that can be
+ * proven, so they are charged to the file alone: a ceiling must not be too low. Null when a channel that moved bytes has no
+ * measured bandwidth, which is always so for a device that nothing has measured.
+ */
+export function ceilingOf(
+  perToken: BytesPerToken,
+  bandwidths: Bandwidths,
+  device: string | null,
+): Ceiling | null {
+  if (!isHostDevice(device) || perToken.host === null || perToken.file === null) return null;
+  const channels: [ChannelName, number, number | null][] = [
+    ['host memory', perToken.host - perToken.file, bandwidths.memoryReadBytesPerSec],
+    ['file', perToken.file, bandwidths.fileReadBytesPerSec],
+  ];
+  let longest: { seconds: number; binds: ChannelName } | null = null;
+  for (const [binds, bytes, bytesPerSec] of channels) {
+    if (bytes <= 0) continue;
+    if (bytesPerSec === null || bytesPerSec <= 0) return null;
+    const seconds = bytes / bytesPerSec;
+    if (longest === null || seconds > longest.seconds) longest = { seconds, binds };
+  }
+  return longest === null ? null : { tokPerSec: 1 / longest.seconds, binds: longest.binds };
+}
