@@ -164,6 +164,8 @@ class Device {
   // out[r, n] = silu(min(gate, limit)) * clamp(up, -limit, limit); out may be gate.
   virtual void swiglu(DevPtr<const float> gate, DevPtr<const float> up, size_t count, float limit,
                       DevPtr<float> out) = 0;
+  // x *= factor
+  virtual void scale(DevPtr<float> x, size_t count, float factor) = 0;
   // y += x
   virtual void add(DevPtr<const float> x, size_t count, DevPtr<float> y) = 0;
 };

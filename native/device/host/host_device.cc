@@ -1,0 +1,311 @@
+// The CPU as a Device: memory, and every operation cut over rows, heads or outputs.
+#include "device/host/host_device.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "device/host/attention_core.h"
+#include "device/host/hyper_connection.h"
+#include "device/host/matvec.h"
+#include "device/host/row_ops.h"
+#include "device/host/selection.h"
+#include "formats/numbers.h"
+
+namespace rota {
+namespace {
+
+size_t at(int row, int stride) { return static_cast<size_t>(row) * static_cast<size_t>(stride); }
+
+class HostDevice final : public Device {
+ public:
+  explicit HostDevice(ThreadPool* pool)
+      : pool_(pool), scratch_(static_cast<size_t>(pool ? pool->threads() : 1) * kTasksPerThread) {}
+
+  const char* name() const override { return "host"; }
+
+  Result<void*> allocate(size_t bytes, const char* what) override {
+    void* memory = nullptr;
+    const size_t rounded = (std::max<size_t>(bytes, 1) + 63) / 64 * 64;
+    if (posix_memalign(&memory, 64, rounded) != 0) {
+      return Status(Code::kOutOfMemory, std::string(what) + ": cannot allocate " +
+                                            std::to_string(bytes) + " bytes of memory");
+    }
+    std::memset(memory, 0, rounded);
+    return memory;
+  }
+  void release(void* address) override { std::free(address); }
+  void upload(void* device, const void* host, size_t bytes) override {
+    std::memcpy(device, host, bytes);
+  }
+  void download(void* host, const void* device, size_t bytes) override {
+    std::memcpy(host, device, bytes);
+  }
+
+  void linear(const Matrix& w, DevPtr<const float> x, int rows, DevPtr<float> y) override {
+    const size_t in = static_cast<size_t>(w.in), out = static_cast<size_t>(w.out);
+    split(out, in * static_cast<size_t>(rows), [&](size_t, size_t begin, size_t end) {
+      matvec_rows(w.format, w.data.address(), begin, end, in, x.address(), in, rows, y.address(),
+                  out);
+    });
+  }
+
+  void grouped_linear(const Matrix& w, int groups, DevPtr<const float> x, int rows,
+                      DevPtr<float> y) override {
+    const size_t in = static_cast<size_t>(w.in), out = static_cast<size_t>(w.out);
+    const size_t per_group = out / static_cast<size_t>(groups),
+                 x_stride = in * static_cast<size_t>(groups);
+    split(out, in * static_cast<size_t>(rows), [&](size_t, size_t begin, size_t end) {
+      for (size_t group = begin / per_group; group * per_group < end; ++group) {
+        const size_t first = std::max(begin, group * per_group),
+                     last = std::min(end, (group + 1) * per_group);
+        matvec_rows(w.format, w.data.address(), first, last, in, x.address() + group * in, x_stride,
+                    rows, y.address(), out);
+      }
+    });
+  }
+
+  void gather(const Matrix& table, const int* ids, int n, DevPtr<float> y) override {
+    const size_t bytes = table.bytes / static_cast<size_t>(table.out);
+    for (int i = 0; i < n; ++i) {
+      const uint8_t* row = table.data.address() + static_cast<size_t>(ids[i]) * bytes;
+      decode_row(table.format, row, y.address() + at(i, table.in), static_cast<size_t>(table.in));
+    }
+  }
+
+  void rms(DevPtr<const float> x, DevPtr<const float> w, int rows, int n, float eps,
+           DevPtr<float> y) override {
+    each_row(rows, n, [&](int r) {
+      rms_row(x.address() + at(r, n), w.address(), n, eps, y.address() + at(r, n));
+    });
+  }
+
+  void rope(DevPtr<float> x, int rows, int heads, int dim, DevPtr<const float> freq, int pairs,
+            int first_position, int step, bool inverse) override {
+    each_row(rows, heads * pairs * 4, [&](int r) {
+      rope_row(x.address() + at(r, heads * dim), heads, dim, freq.address(), pairs,
+               first_position + r * step, inverse);
+    });
+  }
+
+  void fake_quant(FakeQuant kind, DevPtr<float> x, size_t count) override {
+    switch (kind) {
+      case FakeQuant::kFp8Block32:
+        return fake_quant_fp8(x.address(), count);
+      case FakeQuant::kFp4E8m0Block32:
+        return fake_quant_fp4_e8m0(x.address(), count);
+      case FakeQuant::kFp4E4m3Block16:
+        return fake_quant_fp4_e4m3(x.address(), count);
+    }
+  }
+
+  void hc_coefficients(const HcParams& params, DevPtr<const float> h, int dim,
+                       DevPtr<const float> mix, DevPtr<const float> base, DevPtr<const float> scale,
+                       int rows, DevPtr<float> pre, DevPtr<float> post,
+                       DevPtr<float> comb) override {
+    const int n = params.mult;
+    each_row(rows, n * dim, [&](int r) {
+      hc_coefficients_row(params, h.address() + at(r, n * dim), dim,
+                          mix.address() + at(r, n * (n + 2)), base.address(), scale.address(),
+                          pre.address() + at(r, n), post.address() + at(r, n),
+                          comb.address() + at(r, n * n));
+    });
+  }
+  void hc_collapse(DevPtr<const float> h, DevPtr<const float> m, int rows, int mult, int dim,
+                   DevPtr<float> x) override {
+    each_row(rows, mult * dim, [&](int r) {
+      hc_collapse_row(h.address() + at(r, mult * dim), m.address() + at(r, mult), mult, dim,
+                      x.address() + at(r, dim));
+    });
+  }
+  void hc_expand(DevPtr<float> h, DevPtr<const float> y, DevPtr<const float> post,
+                 DevPtr<const float> comb, int rows, int mult, int dim) override {
+    each_row(rows, mult * mult * dim, [&](int r) {
+      hc_expand_row(h.address() + at(r, mult * dim), y.address() + at(r, dim),
+                    post.address() + at(r, mult), comb.address() + at(r, mult * mult), mult, dim);
+    });
+  }
+  void hc_mean(DevPtr<const float> h, int rows, int mult, int dim, DevPtr<float> out,
+               int out_stride) override {
+    each_row(rows, mult * dim, [&](int r) {
+      hc_mean_row(h.address() + at(r, mult * dim), mult, dim, out.address() + at(r, out_stride));
+    });
+  }
+  void hc_copy(DevPtr<const float> x, int rows, int mult, int dim, DevPtr<float> h) override {
+    for (int r = 0; r < rows; ++r) {
+      for (int j = 0; j < mult; ++j)
+        std::copy_n(x.address() + at(r, dim), dim, h.address() + at(r * mult + j, dim));
+    }
+  }
+
+  void ring_write(DevPtr<const float> x, int rows, int dim, int first_position, DevPtr<float> ring,
+                  int slots) override {
+    for (int r = 0; r < rows; ++r) {
+      std::copy_n(x.address() + at(r, dim), dim,
+                  ring.address() + at((first_position + r) % slots, dim));
+    }
+  }
+
+  void compress(DevPtr<const float> kv_ring, DevPtr<const float> gate_ring, int slots, int ratio,
+                int first_group, int groups, int dim, DevPtr<float> out) override {
+    ROTA_CHECK(ratio <= kMaxRatio, "tokens a group", ratio);
+    each_row(groups, ratio * dim * 4, [&](int g) {
+      const float *kv[kMaxRatio], *gate[kMaxRatio];
+      for (int t = 0; t < ratio; ++t) {
+        const size_t slot = at(((first_group + g) * ratio + t) % slots, dim);
+        kv[t] = kv_ring.address() + slot;
+        gate[t] = ratio > 1 ? gate_ring.address() + slot : nullptr;
+      }
+      compress_group(kv, gate, ratio, dim, out.address() + at(g, dim));
+    });
+  }
+
+  void attention(const AttentionArgs& args) override {
+    const size_t keys = attention_scratch(args), heads = static_cast<size_t>(args.heads);
+    split(static_cast<size_t>(args.rows) * heads, keys * static_cast<size_t>(args.head_dim) * 2,
+          [&](size_t task, size_t begin, size_t end) {
+            float* scratch = floats(task, keys);
+            for (size_t i = begin; i < end; ++i) {
+              attention_head(args, static_cast<int>(i / heads), static_cast<int>(i % heads),
+                             scratch);
+            }
+          });
+  }
+
+  void index_scores(const IndexArgs& args) override {
+    const size_t width = static_cast<size_t>(visible_groups(args, args.rows - 1));
+    if (width == 0) return;
+    split(static_cast<size_t>(args.rows) * width, static_cast<size_t>(args.heads * args.head_dim),
+          [&](size_t, size_t begin, size_t end) {
+            for (size_t i = begin; i < end;) {
+              const int row = static_cast<int>(i / width);
+              const size_t stop = std::min(end, (i / width + 1) * width);
+              const int visible = visible_groups(args, row);
+              const int first = static_cast<int>(i % width),
+                        last = first + static_cast<int>(stop - i);
+              if (first < visible) index_scores_row(args, row, first, std::min(visible, last));
+              i = stop;
+            }
+          });
+  }
+
+  void candidate_pool(const IndexArgs& args, int block_size, int blocks, DevPtr<uint8_t> keep,
+                      int keep_stride) override {
+    split_rows(args, [&](size_t task, int r, int visible) {
+      candidate_pool_row(args.scores.address() + at(r, args.score_stride), visible, block_size,
+                         blocks, keep.address() + at(r, keep_stride),
+                         floats(task, static_cast<size_t>(keep_stride)),
+                         ints(task, static_cast<size_t>(args.score_stride)));
+    });
+  }
+
+  void select_groups(const IndexArgs& args, DevPtr<const uint8_t> keep, int keep_stride,
+                     int block_size, int top_k, DevPtr<int> list, int list_stride,
+                     DevPtr<int> list_count) override {
+    split_rows(args, [&](size_t task, int r, int visible) {
+      list_count.address()[r] = select_groups_row(
+          args.scores.address() + at(r, args.score_stride), visible,
+          keep ? keep.address() + at(r, keep_stride) : nullptr, block_size, top_k,
+          ints(task, static_cast<size_t>(args.score_stride)), list.address() + at(r, list_stride));
+    });
+  }
+
+  void engram_gate(DevPtr<float> h, DevPtr<const float> kv, DevPtr<const float> q_weight,
+                   DevPtr<const float> k_weight, int rows, int mult, int dim, float eps) override {
+    each_row(rows, mult * dim * 4, [&](int r) {
+      engram_gate_row(h.address() + at(r, mult * dim), kv.address() + at(r, (mult + 1) * dim),
+                      q_weight.address(), k_weight.address(), mult, dim, eps);
+    });
+  }
+
+  void route(DevPtr<const float> logits, DevPtr<const float> bias,
+             DevPtr<const float> selection_bias, int rows, int experts, int top_k,
+             float route_scale, DevPtr<int> ids, DevPtr<float> weights) override {
+    const size_t cost = static_cast<size_t>(experts) * static_cast<size_t>(top_k + 16);
+    split(static_cast<size_t>(rows), cost, [&](size_t task, size_t begin, size_t end) {
+      for (int r = static_cast<int>(begin); r < static_cast<int>(end); ++r) {
+        route_row(logits.address() + at(r, experts), bias.address(), selection_bias.address(),
+                  experts, top_k, route_scale, floats(task, static_cast<size_t>(experts)),
+                  ids.address() + at(r, top_k), weights.address() + at(r, top_k));
+      }
+    });
+  }
+
+  void swiglu(DevPtr<const float> gate, DevPtr<const float> up, size_t count, float limit,
+              DevPtr<float> out) override {
+    expert_swiglu(gate.address(), up.address(), count, limit, 1.0f, out.address());
+  }
+  void scale(DevPtr<float> x, size_t count, float factor) override {
+    for (size_t i = 0; i < count; ++i) x.address()[i] *= factor;
+  }
+  void add(DevPtr<const float> x, size_t count, DevPtr<float> y) override {
+    for (size_t i = 0; i < count; ++i) y.address()[i] += x.address()[i];
+  }
+
+ private:
+  static constexpr size_t kTasksPerThread = 4;
+  static constexpr size_t kInlineCost =
+      32768;  // below this many element operations waking a thread costs more than it saves
+  static constexpr int kMaxRatio = 8;
+
+  struct Scratch {
+    std::vector<float> floats;
+    std::vector<int> ints;
+  };
+
+  // fn(task, begin, end) over [0, items); task indexes scratch. Every item is computed alone, so no
+  // cut changes bits.
+  template <typename Fn>
+  void split(size_t items, size_t cost_per_item, Fn&& fn) {
+    const size_t tasks = std::min(scratch_.size(), items * cost_per_item / kInlineCost);
+    if (pool_ == nullptr || pool_->threads() == 1 || tasks <= 1)
+      return fn(size_t{0}, size_t{0}, items);
+    const auto task = [&](int t) {
+      const size_t i = static_cast<size_t>(t);
+      fn(i, items * i / tasks, items * (i + 1) / tasks);
+    };
+    pool_->run(static_cast<int>(tasks),
+               std::ref(task));  // by reference: a std::function of a large lambda would allocate
+  }
+
+  template <typename Fn>
+  void each_row(int rows, int cost_per_row, Fn&& fn) {
+    split(static_cast<size_t>(rows), static_cast<size_t>(cost_per_row),
+          [&](size_t, size_t begin, size_t end) {
+            for (size_t r = begin; r < end; ++r) fn(static_cast<int>(r));
+          });
+  }
+
+  template <typename Fn>
+  void split_rows(const IndexArgs& args, Fn&& fn) {
+    split(static_cast<size_t>(args.rows), static_cast<size_t>(args.score_stride) * 4,
+          [&](size_t task, size_t begin, size_t end) {
+            for (int r = static_cast<int>(begin); r < static_cast<int>(end); ++r)
+              fn(task, r, visible_groups(args, r));
+          });
+  }
+
+  float* floats(size_t task, size_t n) {
+    if (scratch_[task].floats.size() < n) scratch_[task].floats.resize(n);
+    return scratch_[task].floats.data();
+  }
+  int* ints(size_t task, size_t n) {
+    if (scratch_[task].ints.size() < n) scratch_[task].ints.resize(n);
+    return scratch_[task].ints.data();
+  }
+
+  ThreadPool* pool_;
+  std::vector<Scratch> scratch_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_host_device(ThreadPool* pool) {
+  return std::make_unique<HostDevice>(pool);
+}
+
+}  // namespace rota
