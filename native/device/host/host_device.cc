@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <string>
-#include <vector>
 
 #include "base/check.h"
 #include "device/host/attention_core.h"
@@ -14,6 +12,7 @@
 #include "device/host/matvec.h"
 #include "device/host/row_ops.h"
 #include "device/host/selection.h"
+#include "device/host/task_splitter.h"
 #include "formats/numbers.h"
 
 namespace rota {
@@ -23,8 +22,7 @@ size_t at(int row, int stride) { return static_cast<size_t>(row) * static_cast<s
 
 class HostDevice final : public Device {
  public:
-  explicit HostDevice(ThreadPool* pool)
-      : pool_(pool), scratch_(static_cast<size_t>(pool ? pool->threads() : 1) * kTasksPerThread) {}
+  explicit HostDevice(ThreadPool* pool) : split_(pool) {}
 
   const char* name() const override { return "host"; }
 
@@ -48,7 +46,7 @@ class HostDevice final : public Device {
 
   void linear(const Matrix& w, DevPtr<const float> x, int rows, DevPtr<float> y) override {
     const size_t in = static_cast<size_t>(w.in), out = static_cast<size_t>(w.out);
-    split(out, in * static_cast<size_t>(rows), [&](size_t, size_t begin, size_t end) {
+    split_(out, in * static_cast<size_t>(rows), [&](size_t, size_t begin, size_t end) {
       matvec_rows(w.format, w.data.address(), begin, end, in, x.address(), in, rows, y.address(),
                   out);
     });
@@ -59,7 +57,7 @@ class HostDevice final : public Device {
     const size_t in = static_cast<size_t>(w.in), out = static_cast<size_t>(w.out);
     const size_t per_group = out / static_cast<size_t>(groups),
                  x_stride = in * static_cast<size_t>(groups);
-    split(out, in * static_cast<size_t>(rows), [&](size_t, size_t begin, size_t end) {
+    split_(out, in * static_cast<size_t>(rows), [&](size_t, size_t begin, size_t end) {
       for (size_t group = begin / per_group; group * per_group < end; ++group) {
         const size_t first = std::max(begin, group * per_group),
                      last = std::min(end, (group + 1) * per_group);
@@ -166,31 +164,31 @@ class HostDevice final : public Device {
 
   void attention(const AttentionArgs& args) override {
     const size_t keys = attention_scratch(args), heads = static_cast<size_t>(args.heads);
-    split(static_cast<size_t>(args.rows) * heads, keys * static_cast<size_t>(args.head_dim) * 2,
-          [&](size_t task, size_t begin, size_t end) {
-            float* scratch = floats(task, keys);
-            for (size_t i = begin; i < end; ++i) {
-              attention_head(args, static_cast<int>(i / heads), static_cast<int>(i % heads),
-                             scratch);
-            }
-          });
+    split_(static_cast<size_t>(args.rows) * heads, keys * static_cast<size_t>(args.head_dim) * 2,
+           [&](size_t task, size_t begin, size_t end) {
+             float* scratch = split_.floats(task, keys);
+             for (size_t i = begin; i < end; ++i) {
+               attention_head(args, static_cast<int>(i / heads), static_cast<int>(i % heads),
+                              scratch);
+             }
+           });
   }
 
   void index_scores(const IndexArgs& args) override {
     const size_t width = static_cast<size_t>(visible_groups(args, args.rows - 1));
     if (width == 0) return;
-    split(static_cast<size_t>(args.rows) * width, static_cast<size_t>(args.heads * args.head_dim),
-          [&](size_t, size_t begin, size_t end) {
-            for (size_t i = begin; i < end;) {
-              const int row = static_cast<int>(i / width);
-              const size_t stop = std::min(end, (i / width + 1) * width);
-              const int visible = visible_groups(args, row);
-              const int first = static_cast<int>(i % width),
-                        last = first + static_cast<int>(stop - i);
-              if (first < visible) index_scores_row(args, row, first, std::min(visible, last));
-              i = stop;
-            }
-          });
+    split_(static_cast<size_t>(args.rows) * width, static_cast<size_t>(args.heads * args.head_dim),
+           [&](size_t, size_t begin, size_t end) {
+             for (size_t i = begin; i < end;) {
+               const int row = static_cast<int>(i / width);
+               const size_t stop = std::min(end, (i / width + 1) * width);
+               const int visible = visible_groups(args, row);
+               const int first = static_cast<int>(i % width),
+                         last = first + static_cast<int>(stop - i);
+               if (first < visible) index_scores_row(args, row, first, std::min(visible, last));
+               i = stop;
+             }
+           });
   }
 
   void candidate_pool(const IndexArgs& args, int block_size, int blocks, DevPtr<uint8_t> keep,
@@ -198,8 +196,8 @@ class HostDevice final : public Device {
     split_rows(args, [&](size_t task, int r, int visible) {
       candidate_pool_row(args.scores.address() + at(r, args.score_stride), visible, block_size,
                          blocks, keep.address() + at(r, keep_stride),
-                         floats(task, static_cast<size_t>(keep_stride)),
-                         ints(task, static_cast<size_t>(args.score_stride)));
+                         split_.floats(task, static_cast<size_t>(keep_stride)),
+                         split_.ints(task, static_cast<size_t>(args.score_stride)));
     });
   }
 
@@ -207,10 +205,11 @@ class HostDevice final : public Device {
                      int block_size, int top_k, DevPtr<int> list, int list_stride,
                      DevPtr<int> list_count) override {
     split_rows(args, [&](size_t task, int r, int visible) {
-      list_count.address()[r] = select_groups_row(
-          args.scores.address() + at(r, args.score_stride), visible,
-          keep ? keep.address() + at(r, keep_stride) : nullptr, block_size, top_k,
-          ints(task, static_cast<size_t>(args.score_stride)), list.address() + at(r, list_stride));
+      list_count.address()[r] =
+          select_groups_row(args.scores.address() + at(r, args.score_stride), visible,
+                            keep ? keep.address() + at(r, keep_stride) : nullptr, block_size, top_k,
+                            split_.ints(task, static_cast<size_t>(args.score_stride)),
+                            list.address() + at(r, list_stride));
     });
   }
 
@@ -226,10 +225,10 @@ class HostDevice final : public Device {
              DevPtr<const float> selection_bias, int rows, int experts, int top_k,
              float route_scale, DevPtr<int> ids, DevPtr<float> weights) override {
     const size_t cost = static_cast<size_t>(experts) * static_cast<size_t>(top_k + 16);
-    split(static_cast<size_t>(rows), cost, [&](size_t task, size_t begin, size_t end) {
+    split_(static_cast<size_t>(rows), cost, [&](size_t task, size_t begin, size_t end) {
       for (int r = static_cast<int>(begin); r < static_cast<int>(end); ++r) {
         route_row(logits.address() + at(r, experts), bias.address(), selection_bias.address(),
-                  experts, top_k, route_scale, floats(task, static_cast<size_t>(experts)),
+                  experts, top_k, route_scale, split_.floats(task, static_cast<size_t>(experts)),
                   ids.address() + at(r, top_k), weights.address() + at(r, top_k));
       }
     });
@@ -247,59 +246,26 @@ class HostDevice final : public Device {
   }
 
  private:
-  static constexpr size_t kTasksPerThread = 4;
-  static constexpr size_t kInlineCost =
-      32768;  // below this many element operations waking a thread costs more than it saves
   static constexpr int kMaxRatio = 8;
-
-  struct Scratch {
-    std::vector<float> floats;
-    std::vector<int> ints;
-  };
-
-  // fn(task, begin, end) over [0, items); task indexes scratch. Every item is computed alone, so no
-  // cut changes bits.
-  template <typename Fn>
-  void split(size_t items, size_t cost_per_item, Fn&& fn) {
-    const size_t tasks = std::min(scratch_.size(), items * cost_per_item / kInlineCost);
-    if (pool_ == nullptr || pool_->threads() == 1 || tasks <= 1)
-      return fn(size_t{0}, size_t{0}, items);
-    const auto task = [&](int t) {
-      const size_t i = static_cast<size_t>(t);
-      fn(i, items * i / tasks, items * (i + 1) / tasks);
-    };
-    pool_->run(static_cast<int>(tasks),
-               std::ref(task));  // by reference: a std::function of a large lambda would allocate
-  }
 
   template <typename Fn>
   void each_row(int rows, int cost_per_row, Fn&& fn) {
-    split(static_cast<size_t>(rows), static_cast<size_t>(cost_per_row),
-          [&](size_t, size_t begin, size_t end) {
-            for (size_t r = begin; r < end; ++r) fn(static_cast<int>(r));
-          });
+    split_(static_cast<size_t>(rows), static_cast<size_t>(cost_per_row),
+           [&](size_t, size_t begin, size_t end) {
+             for (size_t r = begin; r < end; ++r) fn(static_cast<int>(r));
+           });
   }
 
   template <typename Fn>
   void split_rows(const IndexArgs& args, Fn&& fn) {
-    split(static_cast<size_t>(args.rows), static_cast<size_t>(args.score_stride) * 4,
-          [&](size_t task, size_t begin, size_t end) {
-            for (int r = static_cast<int>(begin); r < static_cast<int>(end); ++r)
-              fn(task, r, visible_groups(args, r));
-          });
+    split_(static_cast<size_t>(args.rows), static_cast<size_t>(args.score_stride) * 4,
+           [&](size_t task, size_t begin, size_t end) {
+             for (int r = static_cast<int>(begin); r < static_cast<int>(end); ++r)
+               fn(task, r, visible_groups(args, r));
+           });
   }
 
-  float* floats(size_t task, size_t n) {
-    if (scratch_[task].floats.size() < n) scratch_[task].floats.resize(n);
-    return scratch_[task].floats.data();
-  }
-  int* ints(size_t task, size_t n) {
-    if (scratch_[task].ints.size() < n) scratch_[task].ints.resize(n);
-    return scratch_[task].ints.data();
-  }
-
-  ThreadPool* pool_;
-  std::vector<Scratch> scratch_;
+  TaskSplitter split_;
 };
 
 }  // namespace
