@@ -1,0 +1,67 @@
+// Owns the way from an arm's knobs to a command line and environment. Starts nothing and checks no file.
+
+import { UserError } from '../core/errors.ts';
+import type { EngineDescriptor } from '../schema/descriptor.ts';
+import { type Knobs, renderKnob } from '../schema/knobs.ts';
+
+export interface ResolvedCommand {
+  readonly argv: readonly string[];
+  /** What the knobs set; the rest of the environment is inherited. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export type PlaceholderValues = Readonly<Record<string, string | undefined>>;
+
+function fillIn(word: string, values: PlaceholderValues, engine: string): string {
+  return word.replaceAll(/\{([^{}]*)\}/g, (_, name: string) => {
+    const value = values[name];
+    if (value === undefined) {
+      const known = Object.keys(values).map((key) => `{${key}}`);
+      throw new UserError(`the placeholder {${name}} of the command has no value`, {
+        where: `engines/${engine}.yaml`,
+        hint: `placeholders with a value here: ${known.join(', ')}`,
+      });
+    }
+    return value;
+  });
+}
+
+/** Flags follow the command in the order of the descriptor, whatever the order they were written in. */
+export function resolveCommand(
+  descriptor: EngineDescriptor,
+  knobs: Knobs,
+  values: PlaceholderValues,
+): ResolvedCommand {
+  const prefix: string[] = [];
+  const flags: string[] = [];
+  const env: Record<string, string> = {};
+  for (const [name, spec] of Object.entries(descriptor.knobs)) {
+    const value = knobs[name];
+    if (value === undefined) continue;
+    const rendered = renderKnob(spec, value);
+    prefix.push(...rendered.prefix);
+    flags.push(...rendered.argv);
+    Object.assign(env, rendered.env);
+  }
+  const command = descriptor.command.map((word) => fillIn(word, values, descriptor.name));
+  return { argv: [...prefix, ...command, ...flags], env };
+}
+
+/** Two arms that run the same command would be compared with themselves, and any "difference" would be noise. */
+export function refuseEqualArms(
+  arms: readonly ({ readonly name: string } & ResolvedCommand)[],
+  where: (arm: string) => string,
+): void {
+  const seen = new Map<string, string>();
+  for (const arm of arms) {
+    const key = JSON.stringify([arm.argv, Object.entries(arm.env).sort()]);
+    const twin = seen.get(key);
+    if (twin !== undefined) {
+      throw new UserError(`arms.${arm.name}: resolves to the same command line and environment as ${twin}`, {
+        where: where(arm.name),
+        hint: 'change a knob of one of them, or remove one',
+      });
+    }
+    seen.set(key, arm.name);
+  }
+}

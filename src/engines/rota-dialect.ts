@@ -1,0 +1,154 @@
+// Owns the reading of a bundled engine's answers into the records that cross rooms. A field that is absent or not a sane
+// number becomes `null` and its name is kept, never a guess. Knows no process.
+
+import type {
+  ChannelBytes,
+  Counters,
+  EngineReady,
+  GenerateRequest,
+  GenerateResult,
+  Lookups,
+} from '../core/records.ts';
+import type { Message } from './message.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function object(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+}
+
+/** Reads fields and remembers those that were there and could not be believed. */
+function createReader(body: Fields): {
+  readonly refused: string[];
+  at(...path: string[]): unknown;
+  number(...path: string[]): number | null;
+  count(...path: string[]): number | null;
+} {
+  const refused: string[] = [];
+  const at = (...path: string[]): unknown => path.reduce<unknown>((value, key) => object(value)[key], body);
+  const checked = (path: string[], isSane: (value: number) => boolean): number | null => {
+    const value = at(...path);
+    if (value === undefined || value === null) return null;
+    if (typeof value === 'number' && isSane(value)) return value;
+    refused.push(path.join('.'));
+    return null;
+  };
+  return {
+    refused,
+    at,
+    number: (...path) => checked(path, (value) => Number.isFinite(value) && value >= 0),
+    count: (...path) => checked(path, (value) => Number.isSafeInteger(value) && value >= 0),
+  };
+}
+
+type Reader = ReturnType<typeof createReader>;
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+export function readReady(message: Message): EngineReady {
+  const reader = createReader(message.body);
+  const lossy = reader.at('lossy');
+  return {
+    device: textOrNull(reader.at('device')) ?? 'unknown',
+    fingerprint: textOrNull(reader.at('fingerprint')),
+    moeLayers: reader.count('model', 'moe_layers'),
+    topK: reader.count('model', 'top_k'),
+    vocab: reader.count('model', 'vocab'),
+    lossyKnobs: Array.isArray(lossy) ? lossy.filter((name) => typeof name === 'string') : [],
+    raw: message.body,
+  };
+}
+
+function readLookups(reader: Reader): Lookups {
+  const of = (source: keyof Lookups): number | null => reader.count('counters', source);
+  return { hit: of('hit'), pcie: of('pcie'), cpu: of('cpu'), file: of('file'), skipped: of('skipped') };
+}
+
+function readBytes(reader: Reader): ChannelBytes {
+  const of = (channel: keyof ChannelBytes): number | null => reader.count('counters', 'bytes', channel);
+  return {
+    hit: of('hit'),
+    pcie: of('pcie'),
+    cpu: of('cpu'),
+    file: of('file'),
+    dense: of('dense'),
+    engram: of('engram'),
+  };
+}
+
+function readCounters(reader: Reader): Counters {
+  return {
+    passes: reader.count('counters', 'passes'),
+    rows: reader.count('counters', 'rows'),
+    lookups: reader.count('counters', 'lookups'),
+    bySource: readLookups(reader),
+    bytes: readBytes(reader),
+    offered: reader.count('counters', 'offered'),
+    accepted: reader.count('counters', 'accepted'),
+    late: reader.count('counters', 'late'),
+  };
+}
+
+/** All of them or none: a list with a hole is not the output. */
+function readIds(reader: Reader): number[] | null {
+  const ids = reader.at('ids');
+  if (ids === undefined || ids === null) return null;
+  if (Array.isArray(ids) && ids.every((id) => Number.isSafeInteger(id) && id >= 0)) return ids;
+  reader.refused.push('ids');
+  return null;
+}
+
+function readPassMs(reader: Reader): number[] | null {
+  const times = reader.at('pass_ms');
+  if (times === undefined || times === null) return null;
+  if (Array.isArray(times) && times.every((ms) => typeof ms === 'number' && Number.isFinite(ms) && ms >= 0))
+    return times;
+  reader.refused.push('pass_ms');
+  return null;
+}
+
+export interface Answer {
+  readonly result: GenerateResult;
+  /** Fields that were sent and not believed: NaN, infinite, negative, or of another type. */
+  readonly refusedFields: readonly string[];
+}
+
+export function readDone(message: Message): Answer {
+  const { ids: _, ...raw } = message.body;
+  const reader = createReader(message.body);
+  const ids = readIds(reader);
+  const result: GenerateResult = {
+    ids,
+    text: textOrNull(reader.at('text')),
+    finish: textOrNull(reader.at('finish')),
+    tokens: ids?.length ?? reader.count('timings', 'predicted_n') ?? 0,
+    decodeMs: reader.number('timings', 'predicted_ms'),
+    promptTokens: reader.count('timings', 'prompt_n'),
+    cachedPromptTokens: reader.count('timings', 'cache_n'),
+    prefillMs: reader.number('timings', 'prompt_ms'),
+    ttftMs: reader.number('ttft_ms'),
+    passMs: readPassMs(reader),
+    counters: readCounters(reader),
+    raw,
+  };
+  const refusedFields = message.nonFinite
+    ? [...reader.refused, 'a number that is not finite']
+    : reader.refused;
+  return { result, refusedFields };
+}
+
+export function generateBody(request: GenerateRequest, stream: boolean): Fields {
+  return {
+    op: 'generate',
+    prompt: request.prompt,
+    max_new: request.maxNew,
+    temperature: request.temperature,
+    top_p: request.topP,
+    seed: request.seed,
+    ignore_eos: request.ignoreEos,
+    stop: request.stop,
+    stream,
+  };
+}

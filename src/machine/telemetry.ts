@@ -1,0 +1,115 @@
+// Owns the sampler: it watches the machine while windows run and says what the load was in each. Writes to disk only between windows.
+
+import { appendFileSync } from 'node:fs';
+import type { WindowLoad } from '../core/records.ts';
+import type { Clock } from './clock.ts';
+import { gpuLoads } from './gpu-load.ts';
+import type { GpuMonitor } from './gpu-monitor.ts';
+import { type LoadSnapshot, loadBetween, physicalDisks, readHost, readSnapshot } from './load-snapshot.ts';
+
+export interface OpenWindow {
+  /** Reads the machine again and says what happened since the window opened. */
+  close(): WindowLoad;
+}
+
+export interface Telemetry extends AsyncDisposable {
+  /** The process whose family is "own". `null` between runs. */
+  watch(engine: number | null): void;
+  openWindow(label: { readonly run: string; readonly window: string }): OpenWindow;
+  /** Samples that are held in memory go to the file. Never called while a window is open. */
+  flush(): void;
+}
+
+interface Row {
+  readonly t: number;
+  readonly run: string;
+  readonly window: string;
+  readonly [key: string]: unknown;
+}
+
+function smallest(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : Math.min(...known);
+}
+
+function busyShare(before: LoadSnapshot['cpu'], after: LoadSnapshot['cpu']): number | null {
+  if (before === null || after === null || after.total <= before.total) return null;
+  return (after.busy - before.busy) / (after.total - before.total);
+}
+
+export function startTelemetry(options: {
+  readonly clock: Clock;
+  readonly periodMs: number;
+  readonly file: string;
+  readonly gpus: GpuMonitor | null;
+}): Telemetry {
+  const { clock, gpus } = options;
+  const disks = physicalDisks();
+  const helpers = gpus?.pids ?? [];
+  let engine: number | null = null;
+  let timer: NodeJS.Timeout | null = null;
+  let rows: Row[] = [];
+
+  function flush(): void {
+    if (timer !== null || rows.length === 0) return;
+    appendFileSync(options.file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    rows = [];
+    gpus?.forget();
+  }
+
+  function openWindow(label: { readonly run: string; readonly window: string }): OpenWindow {
+    if (timer !== null) throw new Error(`telemetry: window ${label.window} opened inside another one`);
+    const scope = { engine, helpers, disks };
+    const start = readSnapshot(scope, clock.monotonicMs());
+    const lowestMemory: (number | null)[] = [start.memAvailableBytes];
+    let lastCpu = start.cpu;
+    const sample = (): void => {
+      const host = readHost(disks);
+      lowestMemory.push(host.memAvailableBytes);
+      rows.push({
+        t: clock.monotonicMs(),
+        ...label,
+        cpuBusyShare: busyShare(lastCpu, host.cpu),
+        loadAverage1: host.loadAverage1,
+        memAvailableBytes: host.memAvailableBytes,
+        diskReadBytes: host.diskReadBytes,
+      });
+      lastCpu = host.cpu;
+    };
+    timer = setInterval(sample, options.periodMs);
+    return {
+      close() {
+        if (timer !== null) clearInterval(timer);
+        timer = null;
+        const end = readSnapshot(scope, clock.monotonicMs());
+        const stretch = { fromMs: start.monotonicMs, toMs: end.monotonicMs, periodMs: gpus?.periodMs ?? 0 };
+        const own = new Set([...start.own.keys(), ...end.own.keys()]);
+        const load: WindowLoad = {
+          ...loadBetween(start, end),
+          memAvailableBytes: smallest([...lowestMemory, end.memAvailableBytes]),
+          gpus: gpus?.alive ? gpuLoads(gpus.samples, gpus.apps, own, stretch) : null,
+        };
+        const engineReadBytes =
+          start.engineReadBytes !== null && end.engineReadBytes !== null
+            ? end.engineReadBytes - start.engineReadBytes
+            : null;
+        rows.push({ t: end.monotonicMs, ...label, sum: load, engineReadBytes });
+        return load;
+      },
+    };
+  }
+
+  return {
+    watch(pid) {
+      engine = pid;
+    },
+    openWindow,
+    flush,
+    async [Symbol.asyncDispose]() {
+      if (timer !== null) clearInterval(timer);
+      timer = null;
+      flush();
+      await gpus?.[Symbol.asyncDispose]();
+    },
+  };
+}
