@@ -1,5 +1,6 @@
 // The identities that an engine's counters must satisfy, by its counting rule. Knows the vocabulary, no engine.
 
+import { knownSum } from '../known.ts';
 import type { Counters, CountingRule, GenerateResult, Lookups } from '../records.ts';
 
 /** A broken identity: what should have been equal, with both numbers. */
@@ -32,7 +33,7 @@ export function brokenIdentities(answer: Counted, shape: ModelShape, rule: Count
 /** Sum of lookups by source; null as soon as one of them is unknown. In `subset` a file read is already counted as cpu. */
 export function lookupSum(by: Lookups, rule: CountingRule): number | null {
   const parts = [by.hit, by.pcie, by.cpu, ...(rule.file === 'disjoint' ? [by.file] : []), by.skipped];
-  return parts.reduce<number | null>((sum, part) => (sum === null || part === null ? null : sum + part), 0);
+  return knownSum(parts);
 }
 
 function broken(identity: string, actual: number, relation: '≠' | '>', expected: number): Violation {

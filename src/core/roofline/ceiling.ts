@@ -1,5 +1,6 @@
 // Bytes per token and the rate that bandwidth alone would allow. Knows channels and measured bandwidths, no engine.
 
+import { type Known, knownSum, ratio } from '../known.ts';
 import type { ChannelBytes } from '../records.ts';
 
 /** Best bandwidths measured on this machine; null where nothing measured it. */
@@ -23,11 +24,6 @@ export interface Ceiling {
   readonly binds: ChannelName;
 }
 
-/** A sum that is unknown as soon as one part is unknown. */
-export function knownSum(parts: readonly (number | null)[]): number | null {
-  return parts.reduce<number | null>((sum, part) => (sum === null || part === null ? null : sum + part), 0);
-}
-
 /** The host device keeps its "device slots" in RAM. */
 export const isHostDevice = (device: string | null): boolean => device === 'host';
 
@@ -43,10 +39,7 @@ export function bytesPerToken(
 ): BytesPerToken {
   if (decodedTokens <= 0 || device === null) return { host: null, device: null, file: null };
   const { hit, pcie, cpu, file, dense, engram } = bytes;
-  const perToken = (parts: readonly (number | null)[]): number | null => {
-    const sum = knownSum(parts);
-    return sum === null ? null : sum / decodedTokens;
-  };
+  const perToken = (parts: readonly Known[]): Known => ratio(knownSum(parts), decodedTokens);
   const isHost = isHostDevice(device);
   return {
     host: perToken(isHost ? [hit, pcie, cpu, file, dense, engram] : [pcie, cpu, file, engram]),

@@ -1,0 +1,104 @@
+// The journal read back: what became of every planned run. Knows the order of events, not what they mean for an arm.
+
+import { InvalidRecordError } from '../errors.ts';
+import type { EngineReady, JournalEvent, Plan, PlannedRun } from '../records.ts';
+
+export type Window = Extract<JournalEvent, { type: 'window' }>;
+type Of<T extends JournalEvent['type']> = Extract<JournalEvent, { type: T }>;
+
+/** One start of an engine for a planned run. */
+export interface Attempt {
+  readonly planned: PlannedRun;
+  readonly ready: EngineReady | null;
+  readonly loadMs: number | null;
+  readonly warmup: Of<'warmup_end'> | null;
+  /** Windows of all kinds in the order in which they ran. */
+  readonly windows: readonly Window[];
+  /** Null: the record breaks off, so the run is void. */
+  readonly end: Of<'run_end'> | null;
+}
+
+export interface Replay {
+  /** In the order of the plan; the latest attempt that ended well is the run. */
+  readonly runs: readonly {
+    readonly planned: PlannedRun;
+    readonly attempts: readonly Attempt[];
+    readonly ok: Attempt | null;
+  }[];
+  readonly ceilings: readonly Of<'ceiling'>[];
+  readonly sessions: readonly Of<'session'>[];
+}
+
+type Draft = { -readonly [K in keyof Attempt]: Attempt[K] } & { windows: Window[] };
+
+/** Throws InvalidRecordError when the journal speaks of runs that were not planned or had not started. */
+export function replay(plan: Plan, events: readonly JournalEvent[]): Replay {
+  const attempts = new Map<string, Draft[]>(plan.runs.map((run) => [run.id, []]));
+  const planned = new Map(plan.runs.map((run) => [run.id, run]));
+  const open = new Map<string, Draft>();
+  const started = (event: { readonly type: string; readonly run: string }): Draft => {
+    const draft = open.get(event.run);
+    if (draft === undefined)
+      throw new InvalidRecordError(`the journal has a ${event.type} of ${event.run}, which had not started`);
+    return draft;
+  };
+  for (const event of events) {
+    switch (event.type) {
+      case 'run_start': {
+        const run = planned.get(event.run);
+        if (run === undefined || run.arm !== event.arm) {
+          throw new InvalidRecordError(
+            `the journal has a run ${event.run} of arm ${event.arm}, which the plan does not have`,
+          );
+        }
+        const draft: Draft = {
+          planned: run,
+          ready: null,
+          loadMs: null,
+          warmup: null,
+          windows: [],
+          end: null,
+        };
+        attempts.get(event.run)?.push(draft);
+        open.set(event.run, draft);
+        break;
+      }
+      case 'ready': {
+        const draft = started(event);
+        draft.ready = event.ready;
+        draft.loadMs = event.loadMs;
+        break;
+      }
+      case 'warmup_end':
+        started(event).warmup = event;
+        break;
+      case 'window':
+        started(event).windows.push(event);
+        break;
+      case 'run_end':
+        started(event).end = event;
+        open.delete(event.run);
+        break;
+      case 'session':
+        // What an earlier session left open was killed with it.
+        open.clear();
+        break;
+      case 'ceiling':
+      case 'interrupted':
+      case 'session_end':
+        break;
+    }
+  }
+  return {
+    runs: plan.runs.map((run) => {
+      const own = attempts.get(run.id) ?? [];
+      return {
+        planned: run,
+        attempts: own,
+        ok: own.findLast((attempt) => attempt.end?.status === 'ok') ?? null,
+      };
+    }),
+    ceilings: events.filter((event) => event.type === 'ceiling'),
+    sessions: events.filter((event) => event.type === 'session'),
+  };
+}

@@ -1,0 +1,239 @@
+// From plan and journal to the verdict: a pure function, so that it can be made again byte for byte.
+
+import { commandLine } from '../command-line.ts';
+import { EXIT } from '../errors.ts';
+import { geometricMean, type Known, maxKnown, medianKnown, ratio, scaled } from '../known.ts';
+import type { ArmClassVerdict, JournalEvent, Plan, PlannedArm, Verdict } from '../records.ts';
+import { bytesPerToken, ceilingOf } from '../roofline/ceiling.ts';
+import { rounded } from '../stable-json.ts';
+import { type ClassRun, classRun, totalsOf } from './aggregate.ts';
+import { verdictLine } from './lines.ts';
+import { judgeOutput, type OutputFinding, type SelfCheck, selfCheck } from './output.ts';
+import { type Attempt, replay } from './replay.ts';
+import { type Comparison, judgeSpeed, type SpeedFinding } from './speed.ts';
+import { brokenWindows, warningsOf } from './warnings.ts';
+
+export interface VerdictInput {
+  readonly plan: Plan;
+  readonly events: readonly JournalEvent[];
+  /** The folder's name, not its path: a run that was moved keeps its verdict. */
+  readonly runFolder: string;
+  readonly journalSha256: string;
+  /** sha256 of a text, in hexadecimal. */
+  readonly sha256: (text: string) => string;
+}
+
+interface Context {
+  readonly input: VerdictInput;
+  readonly all: readonly (ClassRun & { readonly className: string })[];
+  /** Good runs by arm and class, in block order. */
+  readonly runsOf: (arm: string, className: string) => readonly ClassRun[];
+  readonly bandwidths: Verdict['ceilings'];
+  readonly device: string | null;
+  readonly self: SelfCheck;
+}
+
+/**
+ * Exit code: an A/B is a measurement, not a gate, so a slower or changed arm is 0. 5: counters contradict themselves. 3: a run
+ * or a rate is missing. Throws InvalidRecordError when the journal contradicts the plan.
+ */
+export function computeVerdict(input: VerdictInput): Verdict {
+  const { plan, events } = input;
+  const record = replay(plan, events);
+  const ok = record.runs.flatMap((run) => (run.ok === null ? [] : [run.ok]));
+  const context = contextOf(input, ok, bandwidthsOf(record.ceilings));
+  const rows = rowsOf(context).map(roundedRow);
+  const broken = brokenWindows(plan, ok);
+  const rateProblems = context.all.flatMap(({ attempt, problem, className }) =>
+    problem === null ? [] : [`${attempt.planned.id} ${className}: ${problem}`],
+  );
+  const complete = record.runs.every((run) => run.ok !== null);
+  const { device, self } = context;
+  return {
+    schemaVersion: 1,
+    protocol: plan.protocol,
+    runFolder: input.runFolder,
+    device,
+    baseline: plan.baseline,
+    complete,
+    exitCode:
+      broken.length > 0
+        ? EXIT.invalid
+        : complete && rateProblems.length === 0
+          ? EXIT.pass
+          : EXIT.couldNotMeasure,
+    runs: record.runs.map(({ planned, attempts, ok: run }) => ({
+      id: planned.id,
+      status: run !== null ? 'ok' : attempts.length > 0 ? 'void' : 'missing',
+    })),
+    arms: rows,
+    ceilings: context.bandwidths,
+    warnings: warningsOf({ plan, replay: record, ok, device, broken, self, rateProblems, rows }),
+    journalSha256: input.journalSha256,
+  };
+}
+
+function classRuns(plan: Plan, ok: readonly Attempt[]): (ClassRun & { readonly className: string })[] {
+  return plan.workloads.flatMap(({ class: className }) =>
+    ok.map((attempt) => ({ ...classRun(plan, attempt, className), className })),
+  );
+}
+
+/** The best that was seen: a ceiling that is too low would make impossible rates look possible. */
+function bandwidthsOf(
+  ceilings: readonly { memoryReadBytesPerSec: Known; fileReadBytesPerSec: Known }[],
+): Verdict['ceilings'] {
+  return {
+    memoryReadBytesPerSec: maxKnown(ceilings.map((each) => each.memoryReadBytesPerSec)),
+    fileReadBytesPerSec: maxKnown(ceilings.map((each) => each.fileReadBytesPerSec)),
+  };
+}
+
+function contextOf(input: VerdictInput, ok: readonly Attempt[], bandwidths: Verdict['ceilings']): Context {
+  const { plan } = input;
+  const all = classRuns(plan, ok).sort((a, b) => a.attempt.planned.block - b.attempt.planned.block);
+  const devices = [...new Set(ok.flatMap(({ ready }) => (ready === null ? [] : [ready.device])))].sort();
+  return {
+    input,
+    all,
+    runsOf: (arm, className) =>
+      all.filter((run) => run.attempt.planned.arm === arm && run.className === className),
+    bandwidths,
+    device: devices.length === 0 ? null : devices.join(' + '),
+    self: selfCheck(ok.filter((attempt) => attempt.planned.arm === plan.baseline)),
+  };
+}
+
+/** Class by class, the baseline first: the arms of a class are read against each other, classes never. */
+function rowsOf(context: Context): ArmClassVerdict[] {
+  const { plan } = context.input;
+  const others = plan.arms.filter((arm) => arm.name !== plan.baseline);
+  const base = plan.arms.filter((arm) => arm.name === plan.baseline);
+  const comparisons = plan.workloads.flatMap(({ class: className }) =>
+    others.map(
+      (arm): Comparison => ({
+        arm: arm.name,
+        class: className,
+        rates: ratesOf(context, arm.name, className),
+      }),
+    ),
+  );
+  const speeds = judgeSpeed(comparisons, plan.margin);
+  return plan.workloads.flatMap(({ class: className }) =>
+    [...base, ...others].map((arm) => {
+      const index = comparisons.findIndex((each) => each.arm === arm.name && each.class === className);
+      return rowOf(context, arm, className, speeds[index]);
+    }),
+  );
+}
+
+function ratesOf({ input, runsOf }: Context, arm: string, className: string): Comparison['rates'] {
+  const base = runsOf(input.plan.baseline, className);
+  return runsOf(arm, className).map((run) => ({
+    arm: run.tokPerSec,
+    base: base.find((each) => each.attempt.planned.block === run.attempt.planned.block)?.tokPerSec ?? null,
+  }));
+}
+
+function outputOf({ input, runsOf, self }: Context, arm: PlannedArm, className: string): OutputFinding {
+  const own = runsOf(arm.name, className);
+  const pairs = runsOf(input.plan.baseline, className).flatMap((base) => {
+    const run = own.find((each) => each.attempt.planned.block === base.attempt.planned.block);
+    return run === undefined ? [] : [{ base, arm: run }];
+  });
+  return judgeOutput(arm, pairs, self);
+}
+
+function baselineOutput({ self }: Context): OutputFinding {
+  if (self.state === 'differs') return { output: 'LX', reason: `does not repeat itself (${self.prompt})` };
+  const repeats = self.state === 'repeats' ? `repeats itself in ${self.starts} starts` : 'not self-checked';
+  return { output: 'L0', reason: `the baseline: ${repeats}` };
+}
+
+function rowOf(
+  context: Context,
+  arm: PlannedArm,
+  className: string,
+  speed: SpeedFinding | undefined,
+): ArmClassVerdict {
+  const { input, bandwidths, device } = context;
+  const runs = context.runsOf(arm.name, className);
+  const output = speed === undefined ? baselineOutput(context) : outputOf(context, arm, className);
+  const totals = totalsOf(runs.flatMap((run) => run.windows));
+  const { counters } = totals;
+  const tokPerSec = geometricMean(runs.map((run) => run.tokPerSec));
+  const perToken = bytesPerToken(counters.bytes, totals.decodedTokens, device);
+  const ceiling = ceilingOf(perToken, bandwidths, device)?.tokPerSec ?? null;
+  const problem =
+    runs.find((run) => run.problem !== null)?.problem ?? (runs.length === 0 ? 'no run ended well' : null);
+  return {
+    arm: arm.name,
+    class: className,
+    output: output.output,
+    outputReason: output.reason,
+    speed: speed?.speed ?? 'baseline',
+    ratio: speed?.ratio ?? null,
+    tokPerSec,
+    tokensPerPass: ratio(totals.tokens, counters.passes),
+    msPerPass: ratio(totals.decodeMs, counters.passes),
+    prefillTokPerSec: scaled(ratio(totals.prefillTokens, totals.prefillMs), 1000),
+    ttftMs: totals.ttftMs,
+    loadS: scaled(medianKnown(runs.map((run) => run.attempt.loadMs)), 1 / 1000),
+    hostBytesPerToken: perToken.host,
+    deviceBytesPerToken: perToken.device,
+    ceilingTokPerSec: ceiling,
+    ceilingShare: ratio(tokPerSec, ceiling),
+    lookups: { ...counters.bySource, total: counters.lookups },
+    rows: counters.rows,
+    passes: counters.passes,
+    acceptance: ratio(counters.accepted, counters.offered),
+    blocks: runs.length,
+    idsSha256: idsHash(runs, input.sha256),
+    command: commandLine(arm.argv, arm.env),
+    perBlock: runs.map((run) => ({
+      block: run.attempt.planned.block,
+      run: run.attempt.planned.id,
+      tokPerSec: run.tokPerSec,
+      idsSha256: idsHash([run], input.sha256),
+      passes: run.totals.counters.passes,
+      lookups: run.totals.counters.bySource,
+    })),
+    line:
+      speed === undefined
+        ? baselineLine(tokPerSec, output, problem)
+        : verdictLine(output, speed, input.plan.margin, problem),
+  };
+}
+
+function baselineLine(tokPerSec: Known, output: OutputFinding, problem: string | null): string {
+  const rate =
+    tokPerSec === null ? `speed not measured: ${problem ?? 'unknown'}` : `${tokPerSec.toPrecision(4)} tok/s`;
+  return `baseline, ${rate}${output.output === 'LX' ? ` (${output.reason})` : ''}`;
+}
+
+/** Over the hashes of every request in block and prompt order; unknown as soon as one is. */
+function idsHash(runs: readonly ClassRun[], sha256: (text: string) => string): string | null {
+  const hashes = runs.flatMap((run) => run.windows.map((window) => window.idsSha256));
+  if (hashes.length === 0 || hashes.includes(null)) return null;
+  return sha256(hashes.map((hash) => `${hash}\n`).join(''));
+}
+
+function roundedRow(row: ArmClassVerdict): ArmClassVerdict {
+  const round = (value: Known): Known => (value === null ? null : rounded(value));
+  return {
+    ...row,
+    ratio: row.ratio === null ? null : [rounded(row.ratio[0]), rounded(row.ratio[1]), rounded(row.ratio[2])],
+    tokPerSec: round(row.tokPerSec),
+    tokensPerPass: round(row.tokensPerPass),
+    msPerPass: round(row.msPerPass),
+    prefillTokPerSec: round(row.prefillTokPerSec),
+    ttftMs: round(row.ttftMs),
+    loadS: round(row.loadS),
+    hostBytesPerToken: round(row.hostBytesPerToken),
+    deviceBytesPerToken: round(row.deviceBytesPerToken),
+    ceilingTokPerSec: round(row.ceilingTokPerSec),
+    ceilingShare: round(row.ceilingShare),
+    acceptance: round(row.acceptance),
+    perBlock: row.perBlock.map((each) => ({ ...each, tokPerSec: round(each.tokPerSec) })),
+  };
+}

@@ -1,0 +1,175 @@
+// What a reader must know before believing the table. Reads the record, decides no verdict.
+
+import { brokenIdentities, type Violation } from '../counters/identities.ts';
+import { maxKnown } from '../known.ts';
+import type { ArmClassVerdict, CountingRule, Plan } from '../records.ts';
+import { isHostDevice } from '../roofline/ceiling.ts';
+import { percent } from './lines.ts';
+import type { SelfCheck } from './output.ts';
+import type { Attempt, Replay, Window } from './replay.ts';
+
+/** The words of Counters themselves; an engine that counts otherwise says so in its descriptor. */
+const OWN_RULE: CountingRule = { file: 'disjoint', unit: 'lookup' };
+
+export interface BrokenWindow {
+  readonly window: Window;
+  readonly violations: readonly Violation[];
+}
+
+export function brokenWindows(plan: Plan, runs: readonly Attempt[]): BrokenWindow[] {
+  return runs.flatMap((attempt) => {
+    const rule = plan.arms.find((arm) => arm.name === attempt.planned.arm)?.counting ?? OWN_RULE;
+    const shape = { moeLayers: attempt.ready?.moeLayers ?? null, topK: attempt.ready?.topK ?? null };
+    return measured(attempt)
+      .map((window) => ({ window, violations: brokenIdentities(window.result, shape, rule) }))
+      .filter(({ violations }) => violations.length > 0);
+  });
+}
+
+const measured = (attempt: Attempt): Window[] =>
+  attempt.windows.filter((window) => window.kind === 'measure');
+const nameOf = (window: Window): string => `${window.run} ${window.class} ${window.prompt}`;
+
+/** The first few, then how many more. */
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, 3).join(', ');
+  return names.length > 3 ? `${shown} and ${names.length - 3} more` : shown;
+}
+
+export interface Facts {
+  readonly plan: Plan;
+  readonly replay: Replay;
+  readonly ok: readonly Attempt[];
+  readonly device: string | null;
+  readonly broken: readonly BrokenWindow[];
+  readonly self: SelfCheck;
+  /** `b1.p1.base prose: no token came …` */
+  readonly rateProblems: readonly string[];
+  readonly rows: readonly ArmClassVerdict[];
+}
+
+/** In a fixed order, the gravest first. */
+export function warningsOf(facts: Facts): string[] {
+  return [
+    ...identityWarnings(facts.broken),
+    ...unfinishedRuns(facts.replay),
+    ...facts.rateProblems.map((text) => `no rate for ${text}`),
+    ...ceilingWarnings(facts.rows),
+    ...foreignLoad(facts),
+    ...otherFlags(facts.ok),
+    ...notSteady(facts.ok),
+    ...memoryKept(facts.ok),
+    ...baselineDoubts(facts.self),
+    ...whatItMeans(facts),
+  ];
+}
+
+function identityWarnings(broken: readonly BrokenWindow[]): string[] {
+  const texts = broken.map(
+    ({ window, violations }) => `${nameOf(window)}: ${violations.map(({ text }) => text).join('; ')}`,
+  );
+  return texts.length === 0
+    ? []
+    : [`counters contradict themselves in ${texts.length} windows: ${listed(texts)}`];
+}
+
+function unfinishedRuns({ runs }: Replay): string[] {
+  return runs.flatMap(({ planned, attempts, ok }) => {
+    if (ok !== null) return [];
+    const last = attempts.at(-1);
+    if (last === undefined) return [`${planned.id} was never run`];
+    return [`${planned.id} is void: ${last.end?.reason ?? 'the record breaks off'}`];
+  });
+}
+
+function ceilingWarnings(rows: readonly ArmClassVerdict[]): string[] {
+  return rows.flatMap(({ arm, class: name, ceilingShare }) =>
+    ceilingShare !== null && ceilingShare > 1
+      ? [
+          `${arm}, ${name}: ${percent(ceilingShare)} of the ceiling is impossible: the subject fits a cache or the ceiling was mismeasured`,
+        ]
+      : [],
+  );
+}
+
+function foreignLoad({ plan, ok }: Facts): string[] {
+  const windows = ok.flatMap(measured);
+  const { foreignCpuShare: limit, foreignGpuPercent } = plan.guards;
+  const loaded = windows.filter((window) => (window.load.foreignCpuShare ?? 0) > limit);
+  const largest = maxKnown(loaded.map((window) => window.load.foreignCpuShare));
+  const unknown = windows.filter((window) => window.load.foreignCpuShare === null).length;
+  const shared = windows.filter((window) =>
+    window.load.gpus?.some(
+      (gpu) => (gpu.foreignMemoryBytes ?? 0) > 0 && (gpu.utilizationPercent ?? 0) > foreignGpuPercent,
+    ),
+  );
+  return [
+    ...(loaded.length === 0 || largest === null
+      ? []
+      : [
+          `other programs used more than ${percent(limit)} of all cores in ${loaded.length} of ${windows.length} windows, at most ${percent(largest)}: ${listed(loaded.map(nameOf))}`,
+        ]),
+    ...(shared.length === 0
+      ? []
+      : [
+          `other programs were on a busy GPU in ${shared.length} of ${windows.length} windows: ${listed(shared.map(nameOf))}`,
+        ]),
+    ...(unknown === 0 ? [] : [`foreign load is unknown in ${unknown} of ${windows.length} windows`]),
+  ];
+}
+
+/** Flags that the windows carry, by name; foreign load is told with its numbers elsewhere. */
+function otherFlags(ok: readonly Attempt[]): string[] {
+  const byFlag = new Map<string, Window[]>();
+  for (const window of ok.flatMap(measured)) {
+    for (const flag of window.flags) {
+      if (flag.startsWith('foreign')) continue;
+      byFlag.set(flag, [...(byFlag.get(flag) ?? []), window]);
+    }
+  }
+  return [...byFlag]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([flag, windows]) => `${flag} in ${windows.length} windows: ${listed(windows.map(nameOf))}`);
+}
+
+function notSteady(ok: readonly Attempt[]): string[] {
+  const runs = ok.filter((attempt) => attempt.warmup !== null && !attempt.warmup.steady);
+  if (runs.length === 0) return [];
+  const texts = runs.map((attempt) => `${attempt.planned.id} (${attempt.warmup?.reason})`);
+  return [`not steady when measured in ${runs.length} of ${ok.length} runs: ${listed(texts)}`];
+}
+
+function memoryKept(ok: readonly Attempt[]): string[] {
+  const runs = ok
+    .filter((attempt) => attempt.end?.memoryReleased === false)
+    .map((attempt) => attempt.planned.id);
+  return runs.length === 0 ? [] : [`memory was not given back in time after ${listed(runs)}`];
+}
+
+function baselineDoubts(self: SelfCheck): string[] {
+  if (self.state !== 'differs') return [];
+  return [`the baseline does not repeat itself: ${self.prompt} gave other ids in another start`];
+}
+
+function whatItMeans({ device, ok, replay }: Facts): string[] {
+  const notes: string[] = [];
+  if (isHostDevice(device)) notes.push('measured on the host device: host numbers are not GPU numbers');
+  const weights = maxKnown(ok.map((attempt) => attempt.ready?.weightBytes ?? null));
+  const cache = maxKnown(replay.sessions.map((session) => cacheBytes(session.machine)));
+  if (weights !== null && cache !== null && weights <= cache) {
+    notes.push(
+      `the weights (${megabytes(weights)}) fit the last-level cache (${megabytes(cache)}): not a memory-bandwidth result`,
+    );
+  }
+  if (replay.sessions.length > 1) notes.push(`measured in ${replay.sessions.length} sessions`);
+  return notes;
+}
+
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+
+/** The machine card belongs to another room; of it only this one number is read. */
+function cacheBytes(machine: unknown): number | null {
+  if (typeof machine !== 'object' || machine === null || !('lastLevelCacheBytes' in machine)) return null;
+  const bytes = machine.lastLevelCacheBytes;
+  return typeof bytes === 'number' && bytes > 0 ? bytes : null;
+}
