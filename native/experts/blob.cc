@@ -1,0 +1,23 @@
+// Layout arithmetic of expert blobs.
+#include "experts/blob.h"
+
+namespace rota {
+
+Result<BlobLayout> blob_layout(Format gate, Format up, Format down, int dim, int moe_inter) {
+  const auto inter = static_cast<uint64_t>(moe_inter);
+  const auto width = static_cast<uint64_t>(dim);
+  ROTA_ASSIGN_OR_RETURN(const size_t gate_row, row_bytes(gate, width));
+  ROTA_ASSIGN_OR_RETURN(const size_t up_row, row_bytes(up, width));
+  ROTA_ASSIGN_OR_RETURN(const size_t down_row, row_bytes(down, inter));
+  BlobLayout layout;
+  layout.gate = gate;
+  layout.up = up;
+  layout.down = down;
+  layout.up_offset = gate_row * inter;
+  layout.down_offset = layout.up_offset + up_row * inter;
+  layout.bytes = layout.down_offset + down_row * width;
+  layout.tally_class = blob_class(gate, up, down);
+  return layout;
+}
+
+}  // namespace rota

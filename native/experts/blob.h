@@ -1,0 +1,37 @@
+// What an expert's bytes are: three matrices in a row, each in its own format. Owns the layout
+// arithmetic and the interface by which bytes are read; knows neither where a blob lives nor how it
+// is computed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.h"
+#include "experts/counters.h"
+#include "formats/block.h"
+
+namespace rota {
+
+// gate [moe_inter, dim] | up [moe_inter, dim] | down [dim, moe_inter], contiguous.
+struct BlobLayout {
+  Format gate = Format::kF32, up = Format::kF32, down = Format::kF32;
+  uint64_t up_offset = 0, down_offset = 0, bytes = 0;
+  size_t tally_class = 0;
+};
+
+Result<BlobLayout> blob_layout(Format gate, Format up, Format down, int dim, int moe_inter);
+
+// All experts of one model half (target layers or draft stages). Thread-safe: readers call read()
+// at once.
+class BlobSource {
+ public:
+  virtual ~BlobSource() = default;
+  virtual int layers() const = 0;
+  virtual int experts() const = 0;
+  virtual const BlobLayout& layout(int layer, int expert) const = 0;
+  // dst[bytes] = blob[offset, offset + bytes).
+  virtual Status read(int layer, int expert, uint64_t offset, uint64_t bytes,
+                      uint8_t* dst) const = 0;
+};
+
+}  // namespace rota

@@ -1,0 +1,68 @@
+// Computes routed experts on the CPU. Owns the arithmetic's split over threads and its scratch;
+// knows no tier: a job is a blob in memory and the pairs that want it.
+//
+// Each distinct blob is decoded once for all its rows. Every number has one order of summation that
+// depends neither on how jobs are grouped into compute() calls nor on rows, threads or tiers: a dot
+// product's is the kernel's, a row's sum over its experts is the router's.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/thread_pool.h"
+#include "experts/blob.h"
+#include "experts/call_plan.h"
+
+namespace rota {
+
+struct ExpertShape {
+  int dim = 0, moe_inter = 0;
+  int max_rows = 0, top_k = 0;
+  float swiglu_limit = 10.f;
+  bool act_quant = false;  // e4m3 rounding (blocks of 32) of what enters the down matrix
+};
+
+struct ExpertJob {
+  const uint8_t* blob = nullptr;
+  const BlobLayout* layout = nullptr;
+  size_t distinct = 0;  // index into the plan's distinct experts
+};
+
+class ExpertPool {
+ public:
+  // Scratch for max_rows * top_k pairs.
+  static Result<std::unique_ptr<ExpertPool>> create(ThreadPool& threads, const ExpertShape& shape);
+  static uint64_t scratch_bytes(const ExpertShape& shape);
+
+  // A layer call: begin, compute (several times, every distinct expert in exactly one), finish.
+  // x[rows, dim], weights[rows, top_k]; plan and x stay valid until finish.
+  void begin(const CallPlan& plan, int top_k, const float* weights, const float* x);
+  void compute(std::span<const ExpertJob> jobs);
+  // y[rows, dim]
+  void finish(int rows, float* y);
+
+ private:
+  ExpertPool(ThreadPool& threads, const ExpertShape& shape);
+  int split(size_t jobs, int outputs, int* chunk) const;
+  void gate_up(int task);
+  void down(int task);
+  void sum_row(int row);
+
+  ThreadPool& threads_;
+  ExpertShape shape_;
+  AlignedBuffer hidden_, up_, partial_;  // [pairs, moe_inter] twice, [pairs, dim]
+  // By position in the plan's order, so that a job's rows are neighbours.
+  std::vector<const float*> x_rows_;
+  std::vector<float*> hidden_rows_, up_rows_, partial_rows_;
+  std::vector<const float*> hidden_inputs_;
+  std::vector<float> pair_weights_;
+  // Of the call in progress.
+  const CallPlan* plan_ = nullptr;
+  std::span<const ExpertJob> jobs_;
+  int chunk_ = 0, chunks_a_job_ = 0, top_k_ = 0;
+  float* y_ = nullptr;
+};
+
+}  // namespace rota

@@ -1,0 +1,66 @@
+// The order in which experts are worth fast memory.
+#include "experts/ranking.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+namespace rota {
+
+Ranking index_ranking(int layers, int experts) {
+  Ranking order;
+  order.reserve(static_cast<size_t>(layers) * static_cast<size_t>(experts));
+  for (int e = 0; e < experts; ++e) {
+    for (int l = 0; l < layers; ++l) order.push_back(l * experts + e);
+  }
+  return order;
+}
+
+Result<Ranking> parse_ranking(const std::string& text, const std::string& file, int layers,
+                              int experts) {
+  Ranking order;
+  std::vector<bool> seen(static_cast<size_t>(layers) * static_cast<size_t>(experts), false);
+  std::istringstream lines(text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    const std::string where = file + ":" + std::to_string(number);
+    if (const size_t hash = line.find('#'); hash != std::string::npos) line.resize(hash);
+    std::istringstream fields(line);
+    int layer = 0, expert = 0;
+    std::string word;
+    if (!(fields >> word)) continue;
+    fields.clear();
+    fields.str(line);
+    if (!(fields >> layer >> expert) || (fields >> word)) {
+      return Status(Code::kUsage, where + ": a line is \"layer expert\", two numbers");
+    }
+    if (layer < 0 || layer >= layers || expert < 0 || expert >= experts) {
+      return Status(Code::kUsage, where + ": layer " + std::to_string(layer) + " expert " +
+                                      std::to_string(expert) + " is not in the model (layers 0.." +
+                                      std::to_string(layers - 1) + ", experts 0.." +
+                                      std::to_string(experts - 1) + ")");
+    }
+    const int id = layer * experts + expert;
+    if (seen[static_cast<size_t>(id)]) {
+      return Status(Code::kUsage, where + ": layer " + std::to_string(layer) + " expert " +
+                                      std::to_string(expert) + " is listed twice");
+    }
+    seen[static_cast<size_t>(id)] = true;
+    order.push_back(id);
+  }
+  for (const int id : index_ranking(layers, experts)) {
+    if (!seen[static_cast<size_t>(id)]) order.push_back(id);
+  }
+  return order;
+}
+
+Result<Ranking> read_ranking(const std::string& file, int layers, int experts) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return Status(Code::kUsage, file + ": cannot open: " + std::strerror(errno));
+  std::ostringstream text;
+  text << in.rdbuf();
+  return parse_ranking(text.str(), file, layers, experts);
+}
+
+}  // namespace rota

@@ -1,0 +1,191 @@
+// A layer call of the tiered placement: decide, compute what is held while the file is read, move
+// what was admitted, compute what was read.
+#include "experts/tiered_experts.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/clock.h"
+
+namespace rota {
+
+void TieredExperts::begin_pass(PassKind kind, int rows) {
+  ROTA_CHECK(rows <= shape_.max_rows, "rows", rows, "room for", shape_.max_rows);
+  kind_ = kind;
+  stage_->forget_prefetches(tally_.prefetch);
+}
+
+// Prompt tokens are routed exactly: a prompt's logits do not depend on what ran before it.
+const float* TieredExperts::selection_bias(int layer) {
+  if (kind_ == PassKind::kPrefill || (options_.route_bias == 0 && options_.route_bias_file == 0)) {
+    return nullptr;
+  }
+  placement_.bias(layer, options_.route_bias, options_.route_bias_file, bias_);
+  return bias_.data();
+}
+
+// A prompt chunk needs most experts of a layer anyway: its reads overlap the pool's work without a
+// guess.
+bool TieredExperts::wants_hints() const {
+  return stage_->prefetch_limit() > 0 && kind_ != PassKind::kPrefill;
+}
+
+void TieredExperts::hint(int layer, int rows, int top_k, const int* ids) {
+  if (!wants_hints()) return;
+  std::fill(hinted_.begin(), hinted_.end(), uint8_t{0});
+  for (int p = 0; p < rows * top_k; ++p) {
+    uint8_t& seen = hinted_[static_cast<size_t>(ids[p])];
+    if (seen != 0 || placement_.tier(layer, ids[p]) != Tier::kFile) continue;
+    seen = 1;
+    if (!stage_->prefetch(layer, ids[p], tally_.prefetch)) return;
+  }
+}
+
+Status TieredExperts::run(int layer, int rows, int top_k, const int* ids, const float* weights,
+                          const float* x, float* y) {
+  if (!intact_) return Status(Code::kIo, "experts were lost by a reset that failed; reset again");
+  const int64_t start = now_ns();
+  layer_ = layer;
+  plan_.build(rows, top_k, ids);
+  tally_.lookups += plan_.pairs();
+  const auto distinct = plan_.distinct();
+  sources_.resize(distinct.size());
+  held_.resize(distinct.size());
+  placement_.decide(kind_, rows, layer, distinct, sources_);
+  file_experts_.clear();
+  file_distinct_.clear();
+  for (size_t i = 0; i < distinct.size(); ++i) {
+    held_[i] = home_of(layer, distinct[i]);
+    if (sources_[i] != Source::kFile) continue;
+    file_experts_.push_back(distinct[i]);
+    file_distinct_.push_back(i);
+  }
+  // Homes change here; the bytes follow below, and held_ says where they are until then.
+  admissions_.clear();
+  if (kind_ != PassKind::kPrefill) placement_.admit(layer, distinct, admissions_);
+
+  late_.resize(file_experts_.size());
+  stage_->collect(layer, file_experts_, late_, tally_.prefetch);
+  pool_->begin(plan_, top_k, weights, x);
+  stage_pcie();
+  compute_held();
+  move_admitted();
+  const Status status = compute_file();
+  stage_->finish(tally_.prefetch);
+  if (!status.ok()) {
+    fail_admissions();
+    return status;
+  }
+  pool_->finish(rows, y);
+  tally_.experts_ns += now_ns() - start;
+  return Status();
+}
+
+uint8_t* TieredExperts::home_of(int layer, int expert) {
+  const auto place = static_cast<size_t>(placement_.place(layer, expert));
+  switch (placement_.tier(layer, expert)) {
+    case Tier::kSlot:
+      return slots_.data() + placement_.slots()[place].offset;
+    case Tier::kArena:
+      return arena_.data() + placement_.arena()[place].offset;
+    case Tier::kFile:
+      break;
+  }
+  return nullptr;
+}
+
+// Called where the blob's bytes are taken from `source`, once a layer and pass.
+void TieredExperts::count(size_t distinct, Source source) {
+  const BlobLayout& layout = source_.layout(layer_, plan_.distinct()[distinct]);
+  tally_.source[source] += static_cast<int64_t>(plan_.pairs_of(distinct).size());
+  tally_.distinct[source] += 1;
+  tally_.bytes[source] += static_cast<int64_t>(layout.bytes);
+  tally_.blobs[static_cast<size_t>(source)][layout.tally_class] += 1;
+}
+
+void TieredExperts::stage_pcie() {
+  uint8_t* dst = staged_.data();
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    if (sources_[i] != Source::kPcie) continue;
+    std::memcpy(dst, held_[i], source_.layout(layer_, plan_.distinct()[i]).bytes);
+    count(i, Source::kPcie);
+    held_[i] = dst;
+    dst += max_blob_;
+  }
+}
+
+void TieredExperts::compute_held() {
+  jobs_.clear();
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    if (sources_[i] == Source::kFile) continue;
+    jobs_.push_back({held_[i], &source_.layout(layer_, plan_.distinct()[i]), i});
+    if (sources_[i] != Source::kPcie) count(i, sources_[i]);
+  }
+  pool_->compute(jobs_);
+}
+
+// Victims leave and arena-held experts enter. An expert that is being read enters in compute_file.
+void TieredExperts::move_admitted() {
+  const auto bytes = [this](int id) {
+    return source_.layout(id / placement_.experts(), id % placement_.experts()).bytes;
+  };
+  for (const Admission& move : admissions_) {
+    uint8_t* slot = slots_.data() + placement_.slots()[static_cast<size_t>(move.slot)].offset;
+    const auto arena_at = [this](int place) {
+      return arena_.data() + placement_.arena()[static_cast<size_t>(place)].offset;
+    };
+    if (move.victim_place >= 0) {
+      std::memcpy(bounce_.data(), slot, bytes(move.victim));
+      ++tally_.demoted;
+    }
+    if (move.from_place >= 0) {
+      std::memcpy(slot, arena_at(move.from_place), bytes(move.id));
+      ++tally_.admitted;
+    }
+    if (move.victim_place >= 0) {
+      std::memcpy(arena_at(move.victim_place), bounce_.data(), bytes(move.victim));
+    }
+  }
+}
+
+Status TieredExperts::compute_file() {
+  for (size_t finished = 0; finished < file_experts_.size();) {
+    const int64_t wait = now_ns();
+    ROTA_ASSIGN_OR_RETURN(const auto ready, stage_->next());
+    tally_.file_wait_ns += now_ns() - wait;
+    jobs_.clear();
+    for (const FileStage::Ready& r : ready) {
+      const size_t i = file_distinct_[r.index];
+      jobs_.push_back({r.blob, &source_.layout(layer_, plan_.distinct()[i]), i});
+      count(i, Source::kFile);
+      if (late_[r.index] != 0) tally_.late += static_cast<int64_t>(plan_.pairs_of(i).size());
+    }
+    pool_->compute(jobs_);
+    for (const FileStage::Ready& r : ready) {
+      const int expert = file_experts_[r.index];
+      if (placement_.tier(layer_, expert) == Tier::kSlot) {
+        std::memcpy(home_of(layer_, expert), r.blob, source_.layout(layer_, expert).bytes);
+        ++tally_.admitted;
+      }
+      stage_->done(r.index);
+    }
+    finished += ready.size();
+  }
+  return Status();
+}
+
+// After a failed read: an admitted expert whose bytes may not have arrived is not in its slot.
+void TieredExperts::fail_admissions() {
+  for (const Admission& move : admissions_) {
+    if (move.from_place < 0) placement_.abandon(move.slot);
+  }
+}
+
+ExpertTally TieredExperts::take_tally() {
+  const ExpertTally tally = tally_;
+  tally_ = ExpertTally();
+  return tally;
+}
+
+}  // namespace rota

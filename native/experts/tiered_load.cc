@@ -1,0 +1,170 @@
+// Filling the tiers: allocation, the parallel read of slots and arena, and the way back to that
+// state.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/check.h"
+#include "experts/tiered_experts.h"
+
+namespace rota {
+namespace {
+
+uint64_t largest_blob(const BlobSource& source) {
+  uint64_t largest = 0;
+  for (int l = 0; l < source.layers(); ++l) {
+    for (int e = 0; e < source.experts(); ++e) {
+      largest = std::max(largest, source.layout(l, e).bytes);
+    }
+  }
+  return (largest + 63) / 64 * 64;
+}
+
+Placement make_placement(const BlobSource& source, const TieredOptions& options) {
+  std::vector<uint64_t> bytes;
+  for (int l = 0; l < source.layers(); ++l) {
+    for (int e = 0; e < source.experts(); ++e) bytes.push_back(source.layout(l, e).bytes);
+  }
+  const Ranking ranking =
+      options.ranking.empty() ? index_ranking(source.layers(), source.experts()) : options.ranking;
+  return Placement(source.layers(), source.experts(), std::move(bytes), ranking, options.placement);
+}
+
+// A file tier that is empty and stays empty needs no threads and no buffers. It can fill: an
+// admission drops a victim that is larger than every free arena place.
+FileStage::Options stage_options(const Placement& placement, const TieredOptions& options,
+                                 uint64_t max_blob) {
+  FileStage::Options stage;
+  const bool swaps = options.placement.lru_window > 0 && !placement.slots().empty();
+  const bool any = placement.count(Tier::kFile) > 0 || (swaps && !placement.arena().empty());
+  stage.readers = any ? options.file_readers : 1;
+  stage.demand = any ? std::max(8, 2 * options.file_readers) : 1;
+  stage.prefetch = any ? options.prefetch : 0;
+  stage.max_blob = max_blob;
+  return stage;
+}
+
+uint64_t staging_bytes(const Placement& placement, const TieredOptions& options,
+                       uint64_t max_blob) {
+  const FileStage::Options stage = stage_options(placement, options, max_blob);
+  const int staged = options.placement.max_staged;
+  return max_blob * static_cast<uint64_t>(stage.demand + 2 * stage.prefetch + staged + 1);
+}
+
+}  // namespace
+
+uint64_t TieredExperts::memory_bytes(const BlobSource& source, const ExpertShape& shape,
+                                     const TieredOptions& options) {
+  const Placement placement = make_placement(source, options);
+  return placement.slots_memory() + placement.arena_memory() +
+         staging_bytes(placement, options, largest_blob(source)) + ExpertPool::scratch_bytes(shape);
+}
+
+TieredExperts::TieredExperts(const BlobSource& source, const ExpertShape& shape,
+                             const TieredOptions& options, Placement placement)
+    : source_(source),
+      shape_(shape),
+      options_(options),
+      placement_(placement),
+      initial_(std::move(placement)),
+      bias_(static_cast<size_t>(source.experts())),
+      plan_(shape.max_rows, shape.top_k, source.experts()),
+      hinted_(static_cast<size_t>(source.experts())) {
+  const auto experts = static_cast<size_t>(source.experts());
+  sources_.reserve(experts);
+  held_.reserve(experts);
+  admissions_.reserve(experts);
+  jobs_.reserve(experts);
+  file_experts_.reserve(experts);
+  file_distinct_.reserve(experts);
+  late_.reserve(experts);
+}
+
+Result<std::unique_ptr<TieredExperts>> TieredExperts::load(const BlobSource& source,
+                                                           ThreadPool& threads,
+                                                           const ExpertShape& shape,
+                                                           const TieredOptions& options,
+                                                           const LoadProgress& progress) {
+  std::unique_ptr<TieredExperts> tiers(
+      new TieredExperts(source, shape, options, make_placement(source, options)));
+  const Placement& placement = tiers->placement_;
+  tiers->max_blob_ = largest_blob(source);
+  const auto staged = static_cast<uint64_t>(options.placement.max_staged);
+  ROTA_ASSIGN_OR_RETURN(tiers->slots_, AlignedBuffer::allocate(placement.slots_memory(), 64, true));
+  ROTA_ASSIGN_OR_RETURN(tiers->arena_,
+                        AlignedBuffer::allocate(placement.arena_memory(), 4096, true));
+  ROTA_ASSIGN_OR_RETURN(tiers->staged_, AlignedBuffer::allocate(tiers->max_blob_ * staged));
+  ROTA_ASSIGN_OR_RETURN(tiers->bounce_, AlignedBuffer::allocate(tiers->max_blob_));
+  ROTA_ASSIGN_OR_RETURN(tiers->pool_, ExpertPool::create(threads, shape));
+  ROTA_ASSIGN_OR_RETURN(tiers->stage_, FileStage::create(source, stage_options(placement, options,
+                                                                               tiers->max_blob_)));
+  if (placement.arena_memory() > 0 && mlock(tiers->arena_.data(), placement.arena_memory()) != 0) {
+    tiers->arena_unlocked_ = std::string("mlock: ") + std::strerror(errno);
+  }
+  std::vector<Load> loads;
+  for (const Slot& slot : placement.slots()) {
+    loads.push_back({slot.id, tiers->slots_.data() + slot.offset});
+  }
+  for (const Place& place : placement.arena()) {
+    loads.push_back({place.id, tiers->arena_.data() + place.offset});
+  }
+  ROTA_RETURN_IF_ERROR(tiers->load_blobs(loads, progress));
+  tiers->intact_ = true;
+  return tiers;
+}
+
+Status TieredExperts::load_blobs(const std::vector<Load>& loads, const LoadProgress& progress) {
+  // Enough open reads that no thread waits for the next; the window is closed in order.
+  const int readers = std::max(1, options_.file_readers);
+  const size_t window = static_cast<size_t>(readers) * 2;
+  std::vector<int> tickets(loads.size());
+  size_t closed = 0;
+  uint64_t bytes = 0;
+  // Declared last: on an error its threads end before anything they write to is gone.
+  BlobReader reader(source_, readers, static_cast<int>(window));
+  const auto close_one = [&]() -> Status {
+    ROTA_RETURN_IF_ERROR(reader.wait(tickets[closed]));
+    const int id = loads[closed++].id;
+    bytes += source_.layout(id / placement_.experts(), id % placement_.experts()).bytes;
+    if (progress && !progress(bytes)) return Status(Code::kCancelled, "the load was stopped");
+    return Status();
+  };
+  for (size_t i = 0; i < loads.size(); ++i) {
+    if (i - closed == window) ROTA_RETURN_IF_ERROR(close_one());
+    const int id = loads[i].id;
+    tickets[i] = reader.submit(id / placement_.experts(), id % placement_.experts(), loads[i].dst,
+                               BlobReader::Priority::kDemand);
+  }
+  while (closed < loads.size()) ROTA_RETURN_IF_ERROR(close_one());
+  return Status();
+}
+
+// After a reset that failed half-way nothing in memory is believed: the next one reads everything.
+Status TieredExperts::reset() {
+  PrefetchTally forgotten;
+  stage_->forget_prefetches(forgotten);
+  const auto stale = [this](int now, int then) { return !intact_ || now != then; };
+  std::vector<Load> loads;
+  for (size_t s = 0; s < initial_.slots().size(); ++s) {
+    const Slot& slot = initial_.slots()[s];
+    if (stale(placement_.slots()[s].id, slot.id)) {
+      loads.push_back({slot.id, slots_.data() + slot.offset});
+    }
+  }
+  for (size_t a = 0; a < initial_.arena().size(); ++a) {
+    const Place& place = initial_.arena()[a];
+    if (stale(placement_.arena()[a].id, place.id)) {
+      loads.push_back({place.id, arena_.data() + place.offset});
+    }
+  }
+  intact_ = false;
+  ROTA_RETURN_IF_ERROR(load_blobs(loads, nullptr).with_context("reset"));
+  intact_ = true;
+  placement_ = initial_;
+  tally_ = ExpertTally();
+  return Status();
+}
+
+}  // namespace rota
