@@ -88,6 +88,8 @@ class Device {
   virtual Result<void*> allocate(size_t bytes, const char* what) = 0;
   virtual void release(void* address) = 0;
   virtual void upload(void* device, const void* host, size_t bytes) = 0;
+  // From one place on the device to another.
+  virtual void copy(void* to, const void* from, size_t bytes) = 0;
   // Waits for what was asked before; the only way back to the host.
   virtual void download(void* host, const void* device, size_t bytes) = 0;
 

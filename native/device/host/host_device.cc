@@ -40,6 +40,7 @@ class HostDevice final : public Device {
   void upload(void* device, const void* host, size_t bytes) override {
     std::memcpy(device, host, bytes);
   }
+  void copy(void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
   void download(void* host, const void* device, size_t bytes) override {
     std::memcpy(host, device, bytes);
   }

@@ -1,0 +1,87 @@
+// How a sublayer meets the stream, and the mixture of experts.
+#include "model/sublayers.h"
+
+#include <utility>
+
+#include "base/clock.h"
+
+namespace rota {
+
+void enter_sublayer(Core& core, const HcWeights& hc, DevVector norm, int rows) {
+  const Config& c = core.config;
+  Buffers& b = core.buffers;
+  const HcParams params{c.hc_mult, c.hc_sinkhorn_iters, c.rms_eps, c.hc_eps};
+  core.linear(hc.fn, b.h, rows, b.mix);
+  core.device.hc_coefficients(params, b.h, c.dim, b.mix, hc.base, hc.scale, rows, b.pre, b.post,
+                              b.comb);
+  core.device.hc_collapse(b.h, b.collapse, rows, c.hc_mult, c.dim, b.x);
+  core.device.rms(b.x, norm, rows, c.dim, c.rms_eps, b.x);
+}
+
+void leave_sublayer(Core& core, int rows) {
+  Buffers& b = core.buffers;
+  core.device.hc_expand(b.h, b.y, b.post, b.comb, rows, core.config.hc_mult, core.config.dim);
+  std::swap(b.collapse, b.pre);
+}
+
+namespace {
+
+// Router scores of x into ids and weights on the device.
+void route(Core& core, const MoeSite& site, const LayerWeights& w, DevVector selection_bias,
+           int rows) {
+  Buffers& b = core.buffers;
+  core.linear(w.router, b.x, rows, b.router);
+  core.device.route(b.router, w.router_bias, selection_bias, rows, site.experts, site.top_k,
+                    core.config.route_scale, b.expert_ids, b.expert_weights);
+}
+
+void download_ids(Core& core, const MoeSite& site, int rows) {
+  Buffers& b = core.buffers;
+  core.device.download(b.host_ids.data(), b.expert_ids.address(),
+                       static_cast<size_t>(rows * site.top_k) * sizeof(int));
+}
+
+void shared_expert(Core& core, const LayerWeights& w, DevPtr<const float> in, int rows) {
+  const Config& c = core.config;
+  Buffers& b = core.buffers;
+  const size_t count = static_cast<size_t>(rows) * static_cast<size_t>(c.moe_inter);
+  core.linear(w.shared_gate, in, rows, b.shared_gate);
+  core.linear(w.shared_up, in, rows, b.shared_up);
+  core.device.swiglu(b.shared_gate, b.shared_up, count, c.swiglu_limit, b.shared_gate);
+  core.linear(w.shared_down, core.as_quantised_input(b.shared_gate, rows, c.moe_inter), rows,
+              b.shared_y);
+}
+
+}  // namespace
+
+Status mixture_of_experts(Core& core, const MoeSite& site, int rows, RoutedExperts& routed,
+                          uint64_t* experts_ns) {
+  const Config& c = core.config;
+  Buffers& b = core.buffers;
+  if (site.next != nullptr) {
+    route(core, site, *site.next, {}, rows);
+    download_ids(core, site, rows);
+    routed.hint(site.layer + 1, rows, site.top_k, b.host_ids.data());
+  }
+  DevVector bias;
+  if (const float* host_bias = routed.selection_bias(site.layer); host_bias != nullptr) {
+    core.device.upload(b.selection_bias.address(), host_bias,
+                       static_cast<size_t>(site.experts) * sizeof(float));
+    bias = b.selection_bias;
+  }
+  route(core, site, site.w, bias, rows);
+  download_ids(core, site, rows);
+  core.device.download(b.host_weights.data(), b.expert_weights.address(),
+                       static_cast<size_t>(rows * site.top_k) * sizeof(float));
+  const DevPtr<const float> in = core.as_quantised_input(b.x, rows, c.dim);
+  const int64_t start = now_ns();
+  Status status = routed.run(site.layer, rows, site.top_k, b.host_ids.data(), b.host_weights.data(),
+                             in.address(), b.y.address());
+  *experts_ns += static_cast<uint64_t>(now_ns() - start);
+  ROTA_RETURN_IF_ERROR(status);
+  shared_expert(core, site.w, in, rows);
+  core.device.add(b.shared_y, static_cast<size_t>(rows) * static_cast<size_t>(c.dim), b.y);
+  return {};
+}
+
+}  // namespace rota
