@@ -201,6 +201,8 @@ export type JournalEvent =
       readonly type: 'session';
       readonly utc: string;
       readonly resumed: boolean;
+      /** Bytes of a broken-off last line that were cut aside before this session went on. Absent: none. */
+      readonly tornBytes?: number;
       readonly machine: unknown;
       readonly rota: string;
       readonly pid: number;

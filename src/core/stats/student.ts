@@ -41,17 +41,24 @@ export function noncentralTCdf(t: number, df: number, ncp: number): number {
   const spread = 1 / Math.sqrt(2 * df);
   const from = Math.max(0, 1 - 12 * spread);
   const to = 1 + 14 * spread;
-  const panels = 200;
+  // Φ climbs from 0 to 1 within 8 / |t| of s = ncp / t: for a large t much faster than the density, so it gets panels of its own.
+  const climb = t === 0 ? [] : [-8, 0, 8].map((z) => (ncp + z) / t);
+  const edges = [from, ...climb.filter((s) => s > from && s < to).sort((a, b) => a - b), to];
+  const integrand = (s: number): number => normalCdf(t * s - ncp) * density(s);
+  let sum = 0;
+  for (const [index, edge] of edges.slice(1).entries())
+    sum += integrate(integrand, edges[index] ?? from, edge, 60);
+  return Math.min(1, sum);
+}
+
+function integrate(of: (x: number) => number, from: number, to: number, panels: number): number {
   const width = (to - from) / panels;
   let sum = 0;
   for (let panel = 0; panel < panels; panel++) {
     const centre = from + (panel + 0.5) * width;
-    for (const [node, weight] of GAUSS_5) {
-      const s = centre + (node * width) / 2;
-      if (s > 0) sum += weight * normalCdf(t * s - ncp) * density(s);
-    }
+    for (const [node, weight] of GAUSS_5) sum += weight * of(centre + (node * width) / 2);
   }
-  return Math.min(1, (sum * width) / 2);
+  return (sum * width) / 2;
 }
 
 /** Five-point Gauss–Legendre nodes and weights on [−1, 1]. */

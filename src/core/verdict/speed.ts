@@ -19,9 +19,9 @@ export interface SpeedFinding {
   readonly ratio: Interval | null;
   /** Blocks with both rates. */
   readonly blocks: number;
-  /** Smallest share that these blocks could have seen with 80 % power, from the spread they showed. */
+  /** When inconclusive: the smallest share that these blocks could have seen with 80 % power, from the spread they showed. */
   readonly detectable: number | null;
-  /** Blocks that would see the margin; null when too many. */
+  /** When inconclusive: blocks that would see the margin; null when too many. */
   readonly needed: number | null;
 }
 
@@ -45,13 +45,14 @@ export function judgeSpeed(comparisons: readonly Comparison[], margin: number): 
       return { speed: 'inconclusive', ratio: null, blocks, detectable: null, needed: null };
     const [low, high] = pairedInterval(estimate, level).map(Math.exp) as [number, number];
     const test = { alpha: level, power: POWER };
-    const { sd } = estimate;
+    const speed = speedWord([low, high], margin);
+    const isOpen = speed === 'inconclusive';
     return {
-      speed: speedWord([low, high], margin),
+      speed,
       ratio: [low, Math.exp(estimate.mean), high],
       blocks,
-      detectable: sd === 0 ? 0 : minDetectableEffect(sd, estimate.n, test),
-      needed: sd === 0 ? 2 : blocksNeeded(margin, sd, test),
+      detectable: isOpen ? minDetectableEffect(estimate.sd, estimate.n, test) : null,
+      needed: isOpen ? blocksNeeded(margin, estimate.sd, test) : null,
     };
   });
 }
