@@ -1,0 +1,58 @@
+// The four quantised block layouts as structs, with their decoders and encoders. Layouts are explained in README.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rota {
+
+struct BlockQ8_0 {
+  static constexpr size_t kWeights = 32;
+  uint16_t d;
+  int8_t q[32];
+};
+static_assert(sizeof(BlockQ8_0) == 34);
+
+struct BlockQ2_0 {
+  static constexpr size_t kWeights = 64;
+  uint16_t d;
+  uint8_t qs[16];
+};
+static_assert(sizeof(BlockQ2_0) == 18);
+
+struct BlockQ3_K {
+  static constexpr size_t kWeights = 256;
+  uint8_t hmask[32];
+  uint8_t qs[64];
+  uint8_t scales[12];
+  uint16_t d;
+};
+static_assert(sizeof(BlockQ3_K) == 110);
+
+struct BlockPTQ1_0 {
+  static constexpr size_t kWeights = 128;
+  uint8_t qs[24];
+  uint8_t qh[2];
+  uint16_t d;
+};
+static_assert(sizeof(BlockPTQ1_0) == 28);
+
+void decode_block(const BlockQ8_0& block, float* out);
+void decode_block(const BlockQ2_0& block, float* out);
+void decode_block(const BlockQ3_K& block, float* out);
+void decode_block(const BlockPTQ1_0& block, float* out);
+
+void encode_block(const float* in, BlockQ8_0& block);
+void encode_block(const float* in, BlockQ2_0& block);
+void encode_block(const float* in, BlockQ3_K& block);
+void encode_block(const float* in, BlockPTQ1_0& block);
+
+// Scale k (0..15) of a Q3_K block, -32..31.
+int q3_k_scale(const uint8_t* scales, int k);
+// Digit n (0..4) of a PTQ1_0 byte: 0, 1 or 2.
+inline int ptq1_0_trit(uint8_t byte, int n) {
+  constexpr uint32_t kPower[5] = {1, 3, 9, 27, 81};
+  return static_cast<int>((((byte * kPower[n]) & 255u) * 3u) >> 8);
+}
+
+}  // namespace rota
