@@ -1,5 +1,6 @@
 // Owns the way from an arm's knobs to a command line and environment. Starts nothing and checks no file.
 
+import { twinArms } from '../core/design/twins.ts';
 import { UserError } from '../core/errors.ts';
 import type { EngineDescriptor } from '../schema/descriptor.ts';
 import { type Knobs, renderKnob } from '../schema/knobs.ts';
@@ -52,16 +53,11 @@ export function refuseEqualArms(
   arms: readonly ({ readonly name: string } & ResolvedCommand)[],
   where: (arm: string) => string,
 ): void {
-  const seen = new Map<string, string>();
-  for (const arm of arms) {
-    const key = JSON.stringify([arm.argv, Object.entries(arm.env).sort()]);
-    const twin = seen.get(key);
-    if (twin !== undefined) {
-      throw new UserError(`arms.${arm.name}: resolves to the same command line and environment as ${twin}`, {
-        where: where(arm.name),
-        hint: 'change a knob of one of them, or remove one',
-      });
-    }
-    seen.set(key, arm.name);
-  }
+  const [twins] = twinArms(arms);
+  if (twins === undefined) return;
+  const [first, second] = twins;
+  throw new UserError(`arms.${second}: resolves to the same command line and environment as ${first}`, {
+    where: where(second),
+    hint: 'change a knob of one of them, or remove one',
+  });
 }

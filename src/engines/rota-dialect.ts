@@ -1,6 +1,7 @@
 // Owns the reading of a bundled engine's answers into the records that cross rooms. A field that is absent or not a sane
 // number becomes `null` and its name is kept, never a guess. Knows no process.
 
+import { knownSum } from '../core/known.ts';
 import type {
   ChannelBytes,
   Counters,
@@ -57,8 +58,21 @@ export function readReady(message: Message): EngineReady {
     topK: reader.count('model', 'top_k'),
     vocab: reader.count('model', 'vocab'),
     lossyKnobs: Array.isArray(lossy) ? lossy.filter((name) => typeof name === 'string') : [],
+    weightBytes: readWeightBytes(reader),
     raw: message.body,
   };
+}
+
+/** Routed experts by format, and everything else that decode may touch. Unknown as soon as a part is. */
+function readWeightBytes(reader: Reader): number | null {
+  const formats = object(reader.at('formats'));
+  const experts = Object.keys(formats).map((format) => {
+    const count = reader.count('formats', format);
+    const bytes = reader.count('blob_bytes', format);
+    return count === null || bytes === null ? null : count * bytes;
+  });
+  if (experts.length === 0) return null;
+  return knownSum([...experts, reader.count('sizes', 'dense_bytes'), reader.count('sizes', 'engram_bytes')]);
 }
 
 function readLookups(reader: Reader): Lookups {

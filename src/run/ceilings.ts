@@ -1,0 +1,73 @@
+// Owns the ceilings of a session: what this machine's memory and disk can do at best, measured by the bandwidth probe in the same
+// session as the runs. Without a probe they are unknown.
+
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { execa } from 'execa';
+import type { JournalEvent } from '../core/records.ts';
+import { type Clock, utcOf } from '../machine/clock.ts';
+import type { EngineDescriptor } from '../schema/descriptor.ts';
+
+export interface Probe {
+  readonly program: string;
+  /** Also measures reading this file past the page cache. */
+  readonly file: string | null;
+}
+
+const PROBE = 'rota-probe';
+const TIMEOUT_MS = 120_000;
+
+/** A bundled engine is built together with the probe; for others there is none. */
+export function findProbe(descriptor: EngineDescriptor, root: string, model: string): Probe | null {
+  if (!descriptor.bundled || descriptor.build === undefined) return null;
+  const program = path.join(root, 'native', 'build', descriptor.build.preset, 'bin', PROBE);
+  return existsSync(program) ? { program, file: existsSync(model) ? model : null } : null;
+}
+
+function best(report: unknown, part: 'memory' | 'file'): number | null {
+  if (typeof report !== 'object' || report === null || !(part in report)) return null;
+  const measured: unknown = Object.entries(report).find(([name]) => name === part)?.[1];
+  if (typeof measured !== 'object' || measured === null || !('best_bytes_per_s' in measured)) return null;
+  const value = measured.best_bytes_per_s;
+  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : null;
+}
+
+export type CeilingEvent = Extract<JournalEvent, { type: 'ceiling' }>;
+
+export async function measureCeiling(
+  probe: Probe | null,
+  when: CeilingEvent['when'],
+  how: {
+    readonly clock: Clock;
+    readonly env: Readonly<Record<string, string>>;
+    readonly signal: AbortSignal;
+  },
+): Promise<CeilingEvent> {
+  const unknown = { memoryReadBytesPerSec: null, fileReadBytesPerSec: null };
+  const event = { type: 'ceiling', utc: utcOf(how.clock), when } as const;
+  if (probe === null) return { ...event, ...unknown, raw: 'there is no probe for this engine' };
+  const args = ['--json', ...(probe.file === null ? [] : ['--file', probe.file])];
+  const result = await execa(probe.program, args, {
+    reject: false,
+    timeout: TIMEOUT_MS,
+    env: how.env,
+    stdin: 'ignore',
+    cancelSignal: how.signal,
+  });
+  how.signal.throwIfAborted();
+  try {
+    const raw: unknown = JSON.parse(result.stdout);
+    return {
+      ...event,
+      memoryReadBytesPerSec: best(raw, 'memory'),
+      fileReadBytesPerSec: best(raw, 'file'),
+      raw,
+    };
+  } catch {
+    return {
+      ...event,
+      ...unknown,
+      raw: `the probe failed: ${result.stderr.trim().split('\n').at(-1) ?? ''}`,
+    };
+  }
+}

@@ -1,0 +1,216 @@
+// Owns one run, start to finish: launch, ready, warm up, measure, stop, memory released. Whatever happens, the engine is gone afterwards.
+
+import path from 'node:path';
+import { EngineError } from '../core/errors.ts';
+import type { PlannedArm, PlannedRun } from '../core/records.ts';
+import { type EngineSession, openSession } from '../engines/session.ts';
+import type { StopReport } from '../engines/stop.ts';
+import { utcOf } from '../machine/clock.ts';
+import { type MemoryState, readMemory, waitForRelease } from '../machine/memory.ts';
+import { classOrder } from './class-order.ts';
+import type { SessionContext } from './context.ts';
+import { Interrupted } from './interrupts.ts';
+import { warmUp } from './warm-up.ts';
+import { type RunningEngine, runWindow, tokPerSec } from './window.ts';
+
+export type RunOutcome =
+  | { readonly status: 'ok' }
+  | { readonly status: 'void'; readonly reason: string }
+  | { readonly status: 'interrupted'; readonly interrupted: Interrupted };
+
+const RELEASE_LIMIT_MS = 30_000;
+
+function armOf(context: SessionContext, run: PlannedRun): PlannedArm {
+  const arm = context.plan.arms.find((each) => each.name === run.arm);
+  if (arm === undefined) throw new Error(`the plan has no arm ${run.arm}`);
+  return arm;
+}
+
+function logFile(context: SessionContext, run: PlannedRun, attempt: number): string {
+  return path.join(context.folder.logs, `${run.id}.${attempt}.log`);
+}
+
+async function launch(context: SessionContext, run: PlannedRun, attempt: number): Promise<EngineSession> {
+  const arm = armOf(context, run);
+  const session = await openSession({
+    descriptor: context.descriptorOf(arm.engine),
+    argv: arm.argv,
+    env: arm.env,
+    logFile: logFile(context, run, attempt),
+    guard: context.guard,
+    clock: context.clock,
+  });
+  context.running.session = session;
+  context.telemetry.watch(session.pid);
+  return session;
+}
+
+/** The first fingerprint of a model is what all later runs of it must show. */
+function servesOtherWeights(context: SessionContext, model: string, fingerprint: string | null): boolean {
+  if (fingerprint === null) return false;
+  const first = context.fingerprints.get(model) ?? fingerprint;
+  context.fingerprints.set(model, first);
+  return first !== fingerprint;
+}
+
+async function becomeReady(
+  context: SessionContext,
+  run: PlannedRun,
+  session: EngineSession,
+): Promise<RunningEngine> {
+  const { ready, loadMs } = await session.ready(context.signal);
+  const arm = armOf(context, run);
+  context.journal.append({ type: 'ready', utc: utcOf(context.clock), run: run.id, loadMs, ready });
+  return {
+    run: run.id,
+    arm,
+    session,
+    ready,
+    otherWeights: servesOtherWeights(context, arm.model, ready.fingerprint),
+  };
+}
+
+async function measure(context: SessionContext, run: PlannedRun, engine: RunningEngine): Promise<void> {
+  for (const name of classOrder(context.plan, run.block)) {
+    const workload = context.plan.workloads.find((each) => each.class === name);
+    for (const prompt of workload?.promptsByBlock[run.block - 1] ?? []) {
+      const event = await runWindow(context, engine, { kind: 'measure', class: name, prompt });
+      context.journal.sync();
+      context.progress.tell('measure', { class: name, tokPerSec: tokPerSec(event) });
+    }
+  }
+}
+
+async function work(context: SessionContext, run: PlannedRun, session: EngineSession): Promise<void> {
+  context.progress.tell('launch');
+  const engine = await becomeReady(context, run, session);
+  await warmUp(context, engine, run.block);
+  await measure(context, run, engine);
+  if (session.violation !== null) {
+    throw new EngineError(`the engine broke the protocol: ${session.violation}`, { phase: 'protocol' });
+  }
+}
+
+/** An error that belongs to the engine ends the run; anything else is a bug and ends the program. */
+function outcomeOf(error: unknown): RunOutcome {
+  if (error instanceof Interrupted) return { status: 'interrupted', interrupted: error };
+  if (error instanceof EngineError) return { status: 'void', reason: error.message };
+  throw error;
+}
+
+async function attemptWork(
+  context: SessionContext,
+  run: PlannedRun,
+  session: EngineSession,
+): Promise<RunOutcome> {
+  try {
+    await work(context, run, session);
+    return { status: 'ok' };
+  } catch (error) {
+    return outcomeOf(error);
+  }
+}
+
+/** A run whose engine does not go away is void: whatever runs next would share the machine with it. */
+function withStop(outcome: RunOutcome, stop: StopReport): RunOutcome {
+  if (stop.left.length === 0 || outcome.status === 'interrupted') return outcome;
+  return { status: 'void', reason: `processes that cannot be ended are left: ${stop.left.join(', ')}` };
+}
+
+async function finish(
+  context: SessionContext,
+  run: PlannedRun,
+  session: EngineSession,
+  end: { readonly outcome: RunOutcome; readonly before: MemoryState },
+): Promise<RunOutcome> {
+  const { clock, gpus, journal, telemetry, progress } = context;
+  const logTail = end.outcome.status === 'ok' ? [] : session.logTail();
+  progress.tell('stop');
+  const stop = await session.stop();
+  telemetry.watch(null);
+  context.running.session = null;
+  const release = await waitForRelease(end.before, {
+    clock,
+    limitMs: RELEASE_LIMIT_MS,
+    read: () => readMemory(gpus),
+  });
+  const outcome = withStop(end.outcome, stop);
+  journal.append({
+    type: 'run_end',
+    utc: utcOf(clock),
+    run: run.id,
+    status: outcome.status === 'ok' ? 'ok' : 'void',
+    reason:
+      outcome.status === 'ok'
+        ? null
+        : outcome.status === 'void'
+          ? outcome.reason
+          : outcome.interrupted.message,
+    exit: stop.exit === null ? null : (stop.exit.signal ?? stop.exit.code),
+    memoryReleased: release.released,
+    releaseMs: release.released === null ? null : release.waitedMs,
+    logTail,
+  });
+  journal.sync();
+  return outcome;
+}
+
+function journalStart(context: SessionContext, run: PlannedRun, attempt: number, pid: number): void {
+  const { argv, env } = armOf(context, run);
+  const { id, block, position, arm } = run;
+  const utc = utcOf(context.clock);
+  context.journal.append({ type: 'run_start', utc, run: id, attempt, block, position, arm, argv, env, pid });
+  context.journal.sync();
+}
+
+/** An engine that could not even be started leaves a record too. */
+function journalNoStart(
+  context: SessionContext,
+  run: PlannedRun,
+  attempt: number,
+  error: unknown,
+): RunOutcome {
+  const outcome = outcomeOf(error);
+  journalStart(context, run, attempt, 0);
+  context.journal.append({
+    type: 'run_end',
+    utc: utcOf(context.clock),
+    run: run.id,
+    status: 'void',
+    reason: error instanceof Error ? error.message : String(error),
+    exit: null,
+    memoryReleased: null,
+    releaseMs: null,
+    logTail: [],
+  });
+  context.journal.sync();
+  return outcome;
+}
+
+export async function runOnce(
+  context: SessionContext,
+  run: PlannedRun,
+  attempt: number,
+): Promise<RunOutcome> {
+  context.progress.begin(run, attempt);
+  const before = readMemory(context.gpus);
+  let session: EngineSession;
+  try {
+    context.signal.throwIfAborted();
+    session = await launch(context, run, attempt);
+  } catch (error) {
+    if (error instanceof Interrupted) return { status: 'interrupted', interrupted: error };
+    return journalNoStart(context, run, attempt, error);
+  }
+  let outcome: RunOutcome | null = null;
+  try {
+    journalStart(context, run, attempt, session.pid);
+    outcome = await attemptWork(context, run, session);
+  } finally {
+    // A bug must not leave an engine behind either.
+    if (outcome === null) await session.stop();
+  }
+  outcome = await finish(context, run, session, { outcome, before });
+  context.progress.end(run, outcome.status === 'ok');
+  return outcome;
+}

@@ -1,0 +1,128 @@
+// Owns the way from a checked protocol to a plan: everything that will happen, decided and drawn before anything runs. Pure but for
+// nothing: the time, the model's path and what is known of earlier runs are parameters.
+
+import { planOrder } from '../core/design/order.ts';
+import type { Plan, PlannedArm, PlannedPrompt, PlannedRun, PlannedWorkload } from '../core/records.ts';
+import { createRng, type Rng } from '../core/rng.ts';
+import { ASSUMED_SPREAD, minDetectableEffect } from '../core/stats/power.ts';
+import { type PlaceholderValues, refuseEqualArms, resolveCommand } from '../engines/resolve.ts';
+import { differingKnobs } from '../schema/knobs.ts';
+import type { CompleteProtocol } from '../schema/load.ts';
+
+export interface PlanInput {
+  readonly complete: CompleteProtocol;
+  readonly protocolSha256: string;
+  /** Made or found by the caller. */
+  readonly modelPath: string;
+  readonly binary: string | null;
+  readonly rota: string;
+  readonly createdUtc: string;
+  /** Minutes of one run of this protocol, when they are known or can be guessed. */
+  readonly minutesPerRun: number | null;
+}
+
+function planArms(input: PlanInput): PlannedArm[] {
+  const { descriptor, protocol, arms, source } = input.complete;
+  const values: PlaceholderValues = {
+    model: input.modelPath,
+    ...(input.binary === null ? {} : { binary: input.binary }),
+  };
+  const baseline = arms[protocol.baseline] ?? {};
+  const planned = Object.entries(arms).map(
+    ([name, knobs]): PlannedArm => ({
+      name,
+      engine: descriptor.name,
+      model: input.modelPath,
+      knobs,
+      ...resolveCommand(descriptor, knobs, values),
+      lossyKnobs: differingKnobs(descriptor.knobs, knobs, baseline, 'lossy'),
+      counting: descriptor.counting,
+      overrides: [],
+    }),
+  );
+  refuseEqualArms(planned, (arm) => source.where(['arms', arm], 'key'));
+  return planned;
+}
+
+/** New prompts in every block, or three blocks would measure the same prompts three times. */
+function drawPrompts(
+  prompts: readonly PlannedPrompt[],
+  perBlock: number,
+  blocks: number,
+  rng: Rng,
+): PlannedPrompt[][] {
+  const drawn = rng.shuffle(prompts);
+  return Array.from({ length: blocks }, (_, block) => drawn.slice(block * perBlock, (block + 1) * perBlock));
+}
+
+function planWorkloads({ complete }: PlanInput, rng: Rng): PlannedWorkload[] {
+  const { protocol, prompts } = complete;
+  return protocol.workloads.map((workload): PlannedWorkload => {
+    const file = prompts[workload.class];
+    if (file === undefined) throw new Error(`a checked protocol has no prompts for ${workload.class}`);
+    const own = rng.split(`prompts of ${workload.class}`);
+    return {
+      class: workload.class,
+      maxNew: workload.maxNew,
+      ignoreEos: workload.ignoreEos,
+      promptsByBlock: drawPrompts(file.prompts, workload.perBlock, protocol.blocks, own),
+      warmupPrompts: file.warmup,
+    };
+  });
+}
+
+function planRuns(rows: readonly (readonly string[])[]): PlannedRun[] {
+  return rows.flatMap((row, index) =>
+    row.map((arm, place): PlannedRun => {
+      const block = index + 1;
+      const position = place + 1;
+      return { id: `b${block}.p${position}.${arm}`, block, position, arm };
+    }),
+  );
+}
+
+/** Of the whole family of comparisons, Holm tests the first at 0.05 / m: what is seen then is surely seen. */
+function detectable(input: PlanInput, spread: number): number | null {
+  const { protocol, arms } = input.complete;
+  const comparisons = (Object.keys(arms).length - 1) * protocol.workloads.length;
+  return minDetectableEffect(spread, protocol.blocks, { alpha: 0.05 / Math.max(1, comparisons), power: 0.8 });
+}
+
+export function makePlan(input: PlanInput): Plan {
+  const { protocol } = input.complete;
+  const rng = createRng(protocol.seed);
+  const arms = planArms(input);
+  const order = planOrder(
+    protocol.order,
+    arms.map((arm) => arm.name),
+    protocol.blocks,
+    rng.split('order'),
+  );
+  const runs = planRuns(order.rows);
+  const spread =
+    protocol.assumedSpread === undefined
+      ? ASSUMED_SPREAD
+      : { value: protocol.assumedSpread, source: 'assumed: said by the protocol' };
+  return {
+    schemaVersion: 1,
+    rota: input.rota,
+    protocol: protocol.name,
+    protocolSha256: input.protocolSha256,
+    createdUtc: input.createdUtc,
+    seed: protocol.seed,
+    orderKind: order.kind,
+    blocks: protocol.blocks,
+    baseline: protocol.baseline,
+    arms,
+    runs,
+    workloads: planWorkloads(input, rng),
+    sampling: protocol.sampling,
+    warmup: protocol.warmup,
+    telemetryPeriodMs: protocol.telemetry.periodMs,
+    guards: protocol.guards,
+    margin: protocol.margin,
+    expectedMinutes: input.minutesPerRun === null ? null : input.minutesPerRun * runs.length,
+    minDetectableEffect: detectable(input, spread.value),
+    assumedSpread: spread,
+  };
+}

@@ -1,0 +1,73 @@
+// Owns what is looked at before an hour is spent: that everything a plan needs is there, and what else the machine does now.
+
+import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
+import path from 'node:path';
+import { EngineError, UserError } from '../core/errors.ts';
+import type { Plan } from '../core/records.ts';
+import type { Clock } from '../machine/clock.ts';
+import { loadBetween, physicalDisks, readSnapshot } from '../machine/load-snapshot.ts';
+
+/** Journal, telemetry and logs of a long session stay far below this. */
+const NEEDED_BYTES = 200 * 1024 ** 2;
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isOnPath(program: string): boolean {
+  const folders = (process.env['PATH'] ?? '').split(path.delimiter);
+  return folders.some((folder) => isExecutable(path.join(folder, program)));
+}
+
+function missingProgram(program: string): boolean {
+  return program.includes(path.sep) ? !isExecutable(program) : !isOnPath(program);
+}
+
+/** Throws the first thing that would make every run fail. */
+export function checkNeeds(plan: Plan, results: string): void {
+  for (const arm of plan.arms) {
+    for (const program of new Set([arm.argv[0] ?? '', ...binariesOf(arm.argv)])) {
+      if (!missingProgram(program)) continue;
+      throw new EngineError(`${program} is missing or not executable: rota build ${arm.engine}`, {
+        phase: 'preflight',
+      });
+    }
+    if (!existsSync(arm.model)) {
+      throw new UserError('no such model', { where: arm.model, hint: `arm ${arm.name} would serve it` });
+    }
+  }
+  const disk = statfsSync(results);
+  const free = disk.bavail * disk.bsize;
+  if (free < NEEDED_BYTES) {
+    const mib = Math.floor(free / 1024 ** 2);
+    throw new EngineError(
+      `only ${mib} MiB are free in ${results}, 200 MiB are needed: free some, or pass --results`,
+      {
+        phase: 'preflight',
+      },
+    );
+  }
+}
+
+/** Behind a launcher prefix the engine's own program is a later word. */
+function binariesOf(argv: readonly string[]): string[] {
+  return argv.filter((word) => path.isAbsolute(word) && path.basename(word).startsWith('rota-'));
+}
+
+const LOOK_MS = 1000;
+
+/** What others do to this machine now. `null` when all is quiet or nothing can be read. */
+export async function foreignLoadNow(plan: Plan, clock: Clock): Promise<string | null> {
+  const scope = { engine: null, helpers: [], disks: physicalDisks() };
+  const start = readSnapshot(scope, clock.monotonicMs());
+  await clock.sleep(LOOK_MS);
+  const { foreignCpuShare } = loadBetween(start, readSnapshot(scope, clock.monotonicMs()));
+  if (foreignCpuShare === null || foreignCpuShare <= plan.guards.foreignCpuShare) return null;
+  const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
+  return `other programs use ${percent(foreignCpuShare)} of all cores now; windows above ${percent(plan.guards.foreignCpuShare)} will be flagged`;
+}

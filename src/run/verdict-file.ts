@@ -1,0 +1,47 @@
+// Owns verdict.json: derived from plan and journal, and made again byte for byte.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { InvalidRecordError } from '../core/errors.ts';
+import type { Verdict } from '../core/records.ts';
+import { stableJson } from '../core/stable-json.ts';
+import { computeVerdict } from '../core/verdict/verdict.ts';
+import { writeWhole } from '../results/files.ts';
+import { sha256 } from '../results/journal-line.ts';
+import { readRun } from '../results/read.ts';
+import type { RunFolder } from '../results/run-folder.ts';
+
+/** From the record alone. Throws InvalidRecordError when it was altered or contradicts itself. */
+export function deriveVerdict(folder: RunFolder): Verdict {
+  const { plan, journal } = readRun(folder);
+  return computeVerdict({
+    plan,
+    events: journal.events,
+    runFolder: folder.name,
+    journalSha256: journal.sha256,
+    sha256,
+  });
+}
+
+export function writeVerdict(folder: RunFolder): Verdict {
+  const verdict = deriveVerdict(folder);
+  writeWhole(folder.verdict, stableJson(verdict));
+  return verdict;
+}
+
+/**
+ * Makes the verdict again and holds it against the file. Without a file (a killed run) it is written; a file that says something
+ * else was altered, or written by another version of Rota, and is left as it is.
+ */
+export function recomputeVerdict(folder: RunFolder): Verdict {
+  const verdict = deriveVerdict(folder);
+  const text = stableJson(verdict);
+  if (!existsSync(folder.verdict)) {
+    writeWhole(folder.verdict, text);
+    return verdict;
+  }
+  if (readFileSync(folder.verdict, 'utf8') === text) return verdict;
+  const { plan } = readRun(folder);
+  throw new InvalidRecordError(
+    `${folder.verdict}: does not follow from the journal: it was altered, or written by another rota than ${plan.rota}`,
+  );
+}

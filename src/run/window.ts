@@ -1,0 +1,115 @@
+// Owns one window: one request to the engine with the machine watched around it, and its line in the journal.
+
+import type {
+  EngineReady,
+  GenerateRequest,
+  JournalEvent,
+  PlannedArm,
+  PlannedPrompt,
+  WindowKind,
+} from '../core/records.ts';
+import type { EngineSession } from '../engines/session.ts';
+import { readPair, steppedBetween, utcOf } from '../machine/clock.ts';
+import { sha256 } from '../results/journal-line.ts';
+import type { SessionContext } from './context.ts';
+import { windowFlags } from './flags.ts';
+
+export interface RunningEngine {
+  readonly run: string;
+  readonly arm: PlannedArm;
+  readonly session: EngineSession;
+  readonly ready: EngineReady;
+  readonly otherWeights: boolean;
+}
+
+export type WindowEvent = Extract<JournalEvent, { type: 'window' }>;
+
+export interface WindowTask {
+  readonly kind: WindowKind;
+  readonly class: string;
+  readonly prompt: PlannedPrompt;
+}
+
+/** The same numbers whatever the machine: little-endian 32-bit words. */
+export function idsSha256(ids: readonly number[] | null): string | null {
+  if (ids === null) return null;
+  const bytes = Buffer.alloc(ids.length * 4);
+  for (const [index, id] of ids.entries()) bytes.writeUInt32LE(id >>> 0, index * 4);
+  return sha256(bytes);
+}
+
+export function tokPerSec(event: Pick<WindowEvent, 'result'>): number | null {
+  const { tokens, decodeMs } = event.result;
+  return decodeMs === null || decodeMs <= 0 || tokens < 2 ? null : (1000 * (tokens - 1)) / decodeMs;
+}
+
+function requestFor(context: SessionContext, engine: RunningEngine, task: WindowTask): GenerateRequest {
+  const workload = context.plan.workloads.find((each) => each.class === task.class);
+  if (workload === undefined) throw new Error(`the plan has no workload ${task.class}`);
+  const { temperature, topP, seed } = context.plan.sampling;
+  return {
+    prompt: context.promptIds(engine.arm.model, task.prompt),
+    maxNew: workload.maxNew,
+    temperature,
+    topP,
+    seed,
+    ignoreEos: workload.ignoreEos,
+    stop: [],
+  };
+}
+
+/**
+ * Between opening and closing nothing of Rota runs but the sampler: no file is written, nothing is printed, and the request's
+ * time limit only ever fires on a failure.
+ */
+export async function runWindow(
+  context: SessionContext,
+  engine: RunningEngine,
+  task: WindowTask,
+): Promise<WindowEvent> {
+  const { clock, telemetry, journal } = context;
+  const request = requestFor(context, engine, task);
+  const timeoutMs = context.requestTimeoutMs(request.prompt.length, request.maxNew);
+  const strayBefore = engine.session.stray.count;
+  const window = telemetry.openWindow({
+    run: engine.run,
+    window: `${task.kind} ${task.class} ${task.prompt.id}`,
+  });
+  const start = readPair(clock);
+  let end = start;
+  let load: ReturnType<typeof window.close> | null = null;
+  try {
+    const answer = await engine.session.generate(request, { timeoutMs, signal: context.signal });
+    end = readPair(clock);
+    load = window.close();
+    const wallMs = end.monotonicMs - start.monotonicMs;
+    const event: WindowEvent = {
+      type: 'window',
+      utc: utcOf(clock),
+      run: engine.run,
+      kind: task.kind,
+      class: task.class,
+      prompt: task.prompt.id,
+      startedMs: start.monotonicMs - context.startedMs,
+      wallMs,
+      result: answer.result,
+      idsSha256: idsSha256(answer.result.ids),
+      load,
+      flags: windowFlags({
+        ...engine,
+        request,
+        answer,
+        wallMs,
+        clockStepped: steppedBetween(start, end),
+        strayLines: engine.session.stray.count - strayBefore,
+        load,
+        guards: context.plan.guards,
+      }),
+    };
+    journal.append(event);
+    return event;
+  } finally {
+    if (load === null) window.close();
+    telemetry.flush();
+  }
+}
