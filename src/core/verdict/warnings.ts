@@ -118,12 +118,15 @@ function foreignLoad({ plan, ok }: Facts): string[] {
   ];
 }
 
-/** Flags that the windows carry, by name; foreign load is told with its numbers elsewhere. */
+/** Told elsewhere with their numbers. */
+const TOLD = [/^foreign /, /^counters contradict/, /^no token came/];
+
+/** Flags that the windows carry, by name. */
 function otherFlags(ok: readonly Attempt[]): string[] {
   const byFlag = new Map<string, Window[]>();
   for (const window of ok.flatMap(measured)) {
     for (const flag of window.flags) {
-      if (flag.startsWith('foreign')) continue;
+      if (TOLD.some((words) => words.test(flag))) continue;
       byFlag.set(flag, [...(byFlag.get(flag) ?? []), window]);
     }
   }

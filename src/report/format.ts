@@ -1,0 +1,42 @@
+// Numbers as a reader sees them: SI units, as many digits as they deserve, `n/a` for what is not known. Knows no table.
+
+import type { Known } from '../core/known.ts';
+
+export const NOT_KNOWN = 'n/a';
+
+/** Three to four significant digits, never in scientific notation and never with thousands separators. */
+export function number(value: Known): string {
+  if (value === null) return NOT_KNOWN;
+  const size = Math.abs(value);
+  const decimals = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : size >= 0.01 || size === 0 ? 3 : 5;
+  return value.toFixed(decimals);
+}
+
+export function count(value: Known): string {
+  return value === null ? NOT_KNOWN : String(value);
+}
+
+/** 0.873 as `87.3 %`. */
+export function share(value: Known): string {
+  if (value === null) return NOT_KNOWN;
+  const percent = 100 * value;
+  return `${percent.toFixed(Math.abs(percent) >= 100 ? 0 : 1)} %`;
+}
+
+export function megabytes(bytes: Known): string {
+  return bytes === null ? NOT_KNOWN : number(bytes / 1e6);
+}
+
+export function gigabytesPerSecond(bytesPerSec: Known): string {
+  return bytesPerSec === null ? NOT_KNOWN : `${number(bytesPerSec / 1e9)} GB/s`;
+}
+
+export function minutes(value: Known): string {
+  if (value === null) return 'an unknown time';
+  if (value < 1) return `about ${Math.max(1, Math.round(value * 60))} s`;
+  return value < 90 ? `about ${Math.round(value)} min` : `about ${(value / 60).toFixed(1)} h`;
+}
+
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${n} ${n === 1 ? one : many}`;
+}

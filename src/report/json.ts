@@ -1,0 +1,68 @@
+// The verdict for programs: a small stable shape, without the sentences.
+
+import type { ArmClassVerdict, Verdict } from '../core/records.ts';
+import { stableJson } from '../core/stable-json.ts';
+
+type Arm = Pick<
+  ArmClassVerdict,
+  | 'arm'
+  | 'class'
+  | 'output'
+  | 'speed'
+  | 'ratio'
+  | 'tokPerSec'
+  | 'tokensPerPass'
+  | 'msPerPass'
+  | 'prefillTokPerSec'
+  | 'ttftMs'
+  | 'loadS'
+  | 'hostBytesPerToken'
+  | 'deviceBytesPerToken'
+  | 'ceilingTokPerSec'
+  | 'lookups'
+  | 'rows'
+  | 'passes'
+  | 'idsSha256'
+  | 'command'
+  | 'perBlock'
+>;
+
+/** `null` where a number is not known. */
+export interface ReportJson {
+  readonly device: string | null;
+  readonly runs: Verdict['runs'];
+  readonly arms: readonly Arm[];
+}
+
+export function reportJson(verdict: Verdict): ReportJson {
+  return {
+    device: verdict.device,
+    runs: verdict.runs,
+    arms: verdict.arms.map((row) => ({
+      arm: row.arm,
+      class: row.class,
+      output: row.output,
+      speed: row.speed,
+      ratio: row.ratio,
+      tokPerSec: row.tokPerSec,
+      tokensPerPass: row.tokensPerPass,
+      msPerPass: row.msPerPass,
+      prefillTokPerSec: row.prefillTokPerSec,
+      ttftMs: row.ttftMs,
+      loadS: row.loadS,
+      hostBytesPerToken: row.hostBytesPerToken,
+      deviceBytesPerToken: row.deviceBytesPerToken,
+      ceilingTokPerSec: row.ceilingTokPerSec,
+      lookups: row.lookups,
+      rows: row.rows,
+      passes: row.passes,
+      idsSha256: row.idsSha256,
+      command: row.command,
+      perBlock: row.perBlock,
+    })),
+  };
+}
+
+export function jsonReport(verdict: Verdict): string {
+  return stableJson(reportJson(verdict));
+}

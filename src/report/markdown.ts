@@ -1,0 +1,35 @@
+// A verdict as Markdown, for a pull request or a note. The same cells as in the terminal.
+
+import type { Plan, Verdict } from '../core/records.ts';
+import { type Column, speedColumns, workColumns } from './columns.ts';
+import { legend, summary } from './terminal.ts';
+
+export function markdownReport(plan: Plan, verdict: Verdict): string {
+  const compared = verdict.arms.filter((row) => row.speed !== 'baseline');
+  const parts = [
+    `## ${escaped(plan.protocol)}`,
+    summary(plan, verdict).map(escaped).join(' · '),
+    table(speedColumns(), verdict),
+    table(workColumns(verdict), verdict),
+    compared
+      .map((row) => `- **${escaped(row.class)} · ${escaped(row.arm)}**: ${escaped(row.line)}`)
+      .join('\n'),
+    verdict.warnings.map((text) => `> ${escaped(text)}`).join('\n>\n'),
+    `<sub>${escaped(legend(verdict))}</sub>`,
+  ];
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+}
+
+function table(columns: readonly Column[], verdict: Verdict): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  return [
+    line(columns.map((column) => escaped(column.head))),
+    line(columns.map((column) => (column.align === 'right' ? '---:' : '---'))),
+    ...verdict.arms.map((row) => line(columns.map((column) => escaped(column.cell(row))))),
+  ].join('\n');
+}
+
+/** Names and reasons come from outside: they must not become markup or break a row. */
+function escaped(text: string): string {
+  return text.replace(/[\\`*_{}[\]<>|#]/g, '\\$&').replace(/\s*\n\s*/g, ' ');
+}

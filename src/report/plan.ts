@@ -1,0 +1,80 @@
+// What `rota run` is about to do, before anything runs: arms, order, time, and what it will be able to see.
+
+import { commandLine } from '../core/command-line.ts';
+import type { Plan } from '../core/records.ts';
+import { percent } from '../core/verdict/lines.ts';
+import { minutes, plural } from './format.ts';
+import { fold, inLook, type Look } from './paint.ts';
+import { drawTable } from './table.ts';
+
+export function planReport(plan: Plan, look: Look): string {
+  const { paint } = look;
+  const classes = plan.workloads.length;
+  const size = [
+    plural(plan.arms.length, 'arm'),
+    plural(classes, 'class', 'classes'),
+    plural(plan.blocks, 'block'),
+    plural(plan.runs.length, 'run'),
+    minutes(plan.expectedMinutes),
+  ];
+  const parts = [
+    `${paint.bold(plan.protocol)}  ${size.join(' · ')}`,
+    fold(sensitivity(plan), look.width, '  '),
+    arms(plan, look),
+    drawTable(ORDER, orderRows(plan)),
+    drawTable(WORK, workRows(plan)),
+  ];
+  return `${inLook(parts.join('\n\n'), look)}\n`;
+}
+
+/** What these blocks can see, in one sentence, and why. */
+export function sensitivity(plan: Plan): string {
+  const { minDetectableEffect: effect, assumedSpread: spread, blocks } = plan;
+  const comparisons = (plan.arms.length - 1) * plan.workloads.length;
+  if (effect === null) {
+    return `${plural(blocks, 'block')} cannot tell a difference from noise: ask for at least 4`;
+  }
+  const few = blocks < 4 ? '; with fewer than 4 blocks the spread itself is hardly known' : '';
+  return `${plural(blocks, 'block')} can see differences of ${percent(effect)} or more (80 % power, ${plural(comparisons, 'comparison')}) at a spread of ${percent(spread.value)} between paired runs (${spread.source})${few}`;
+}
+
+function arms(plan: Plan, look: Look): string {
+  const names = plan.arms.map((arm) => (arm.name === plan.baseline ? `${arm.name} (baseline)` : arm.name));
+  const width = Math.max(...names.map((name) => name.length));
+  return plan.arms
+    .map((arm, index) => {
+      const lossy = arm.lossyKnobs.length === 0 ? '' : `  [lossy: ${arm.lossyKnobs.join(', ')}]`;
+      const indent = ' '.repeat(width + 2);
+      const text = `${commandLine(arm.argv, arm.env)}${lossy}`;
+      return fold(`${(names[index] ?? '').padEnd(width)}  ${text}`, look.width, indent);
+    })
+    .join('\n');
+}
+
+const ORDER = [
+  { head: 'block', align: 'right' },
+  { head: 'order', align: 'left' },
+] as const;
+
+function orderRows(plan: Plan): string[][] {
+  return Array.from({ length: plan.blocks }, (_, index) => {
+    const runs = plan.runs.filter((run) => run.block === index + 1).sort((a, b) => a.position - b.position);
+    return [String(index + 1), runs.map((run) => run.arm).join(', ')];
+  });
+}
+
+const WORK = [
+  { head: 'class', align: 'left' },
+  { head: 'prompts a block', align: 'right' },
+  { head: 'tokens each', align: 'right' },
+  { head: 'warm-up prompts', align: 'right' },
+] as const;
+
+function workRows(plan: Plan): string[][] {
+  return plan.workloads.map((workload) => [
+    workload.class,
+    String(workload.promptsByBlock[0]?.length ?? 0),
+    `${workload.ignoreEos ? '' : 'up to '}${workload.maxNew}`,
+    String(workload.warmupPrompts.length),
+  ]);
+}

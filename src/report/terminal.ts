@@ -1,0 +1,87 @@
+// A verdict as a person reads it in a terminal: what was measured, two tables, one sentence an arm and class, what to doubt.
+
+import type { Plan, Verdict } from '../core/records.ts';
+import { FAMILY_ALPHA } from '../core/verdict/speed.ts';
+import { type Column, speedColumns, workColumns } from './columns.ts';
+import { gigabytesPerSecond, plural, share } from './format.ts';
+import { fold, inLook, type Look, type Paint } from './paint.ts';
+import { drawTable } from './table.ts';
+
+export function terminalReport(plan: Plan, verdict: Verdict, look: Look): string {
+  const { paint } = look;
+  const table = (columns: readonly Column[]): string => {
+    const rows = verdict.arms.map((row) => columns.map((column) => column.cell(row)));
+    return paintTable(drawTable(columns, rows), paint);
+  };
+  const parts = [
+    header(plan, verdict, look),
+    table(speedColumns()),
+    table(workColumns(verdict)),
+    lines(verdict, look),
+    warnings(verdict, look),
+    paint.dim(fold(legend(verdict), look.width, '  ')),
+  ];
+  return `${inLook(parts.filter((part) => part !== '').join('\n\n'), look)}\n`;
+}
+
+export function summary(plan: Plan, verdict: Verdict): string[] {
+  const done = verdict.runs.filter((run) => run.status === 'ok').length;
+  const { memoryReadBytesPerSec: memory, fileReadBytesPerSec: file } = verdict.ceilings;
+  return [
+    `device ${verdict.device ?? 'n/a'}`,
+    plural(plan.blocks, 'block'),
+    `${done} of ${plural(verdict.runs.length, 'run')}`,
+    `memory ${gigabytesPerSecond(memory)}`,
+    `file ${gigabytesPerSecond(file)}`,
+  ];
+}
+
+function header(plan: Plan, verdict: Verdict, look: Look): string {
+  const title = look.paint.bold(plan.protocol);
+  return `${title}  ${verdict.runFolder}\n${fold(summary(plan, verdict).join(' · '), look.width, '  ')}`;
+}
+
+const WORDS: readonly (readonly [RegExp, 'green' | 'red' | 'yellow'])[] = [
+  [/\bfaster\b/g, 'green'],
+  [/\bslower\b/g, 'red'],
+  [/\b(inconclusive|L3|LX)\b/g, 'yellow'],
+];
+
+/** Colours come after the layout, so that they cannot shift a column. The first two lines are head and rule. */
+function paintTable(table: string, paint: Paint): string {
+  return table
+    .split('\n')
+    .map((line, index) => {
+      if (index < 2) return paint.dim(line);
+      return WORDS.reduce((text, [word, color]) => text.replace(word, (match) => paint[color](match)), line);
+    })
+    .join('\n');
+}
+
+function lines(verdict: Verdict, look: Look): string {
+  const rows = verdict.arms.filter((row) => row.speed !== 'baseline');
+  const width = Math.max(0, ...rows.map((row) => `${row.class} · ${row.arm}`.length));
+  return rows
+    .map((row) => {
+      const name = `${row.class} · ${row.arm}`;
+      const line = fold(`${name.padEnd(width)}  ${row.line}`, look.width, ' '.repeat(width + 2));
+      return line.replace(name, look.paint.bold(name));
+    })
+    .join('\n');
+}
+
+function warnings({ warnings: all }: Verdict, look: Look): string {
+  return all.map((text) => look.paint.yellow(fold(`! ${text}`, look.width, '  '))).join('\n');
+}
+
+/** What the numbers are, in the words of the method. */
+export function legend(verdict: Verdict): string {
+  const compared = verdict.arms.filter((row) => row.speed !== 'baseline').length;
+  return [
+    'tok/s: (tokens − 1) / (last − first token), a run at a time, geometric mean over blocks',
+    `× base: paired by block; interval at the level at which Holm decides it (${share(1 - FAMILY_ALPHA).replace('.0', '')} over ${plural(compared, 'comparison')})`,
+    'MB: 10⁶ bytes',
+    'ceiling: bytes per token over the measured bandwidth of the channel that takes longest',
+    'L0 same output, L1 same tokens by another path, L3 changed, LX not verified',
+  ].join(' · ');
+}
