@@ -11,11 +11,10 @@
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
 #include "experts/call_plan.h"
-#include "experts/counters.h"
+#include "experts/counted_experts.h"
 #include "experts/expert_pool.h"
 #include "experts/file_stage.h"
 #include "experts/placement.h"
-#include "model/routed_experts.h"
 
 namespace rota {
 
@@ -32,7 +31,7 @@ struct TieredOptions {
 // false stops the load (kCancelled).
 using LoadProgress = std::function<bool(uint64_t bytes_done)>;
 
-class TieredExperts : public RoutedExperts {
+class TieredExperts : public CountedExperts {
  public:
   // The source must outlive it.
   static Result<std::unique_ptr<TieredExperts>> load(const BlobSource& source, ThreadPool& threads,
@@ -50,8 +49,7 @@ class TieredExperts : public RoutedExperts {
   Status run(int layer, int rows, int top_k, const int* ids, const float* weights, const float* x,
              float* y) override;
 
-  // What was counted since the last call.
-  ExpertTally take_tally();
+  ExpertTally take_tally() override;
   // Puts the placement back to what it was after load(): what follows counts as after a fresh
   // start.
   Status reset();

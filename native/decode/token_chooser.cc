@@ -1,0 +1,65 @@
+// Greedy and exact speculative choice.
+#include "decode/token_chooser.h"
+
+#include "base/check.h"
+
+namespace rota {
+
+TokenChooser::TokenChooser(int vocab, int max_drafts)
+    : vocab_(static_cast<size_t>(vocab)),
+      distribution_(vocab),
+      p_(vocab_),
+      q_(vocab_ * static_cast<size_t>(max_drafts)),
+      residual_(vocab_) {}
+
+void TokenChooser::begin(const SamplingParams& params) {
+  params_ = params;
+  uniform_ = UniformSource(params.seed);
+}
+
+std::span<const float> TokenChooser::target(const float* logits) {
+  distribution_.fill({logits, vocab_}, params_, p_);
+  return p_;
+}
+
+int TokenChooser::choose(const float* logits) {
+  if (params_.greedy()) return argmax({logits, vocab_});
+  return sample(target(logits), uniform_.next());
+}
+
+int TokenChooser::pick(int index, const float* logits, int vocab) {
+  ROTA_CHECK(static_cast<size_t>(vocab) == vocab_, vocab);
+  ROTA_CHECK((static_cast<size_t>(index) + 1) * vocab_ <= q_.size(), "draft", index);
+  const std::span<float> q(q_.data() + static_cast<size_t>(index) * vocab_, vocab_);
+  distribution_.fill({logits, vocab_}, params_, q);
+  return sample(q, uniform_.next());
+}
+
+Choice TokenChooser::judge(const Proposal& proposal,
+                           const std::function<const float*(int row)>& logits) {
+  const int drafts = static_cast<int>(proposal.ids.size());
+  for (int i = 0; i < drafts; ++i) {
+    const int draft = proposal.ids[static_cast<size_t>(i)];
+    if (params_.greedy()) {
+      const int best = argmax({logits(i), vocab_});
+      if (best != draft) return {i, best};
+      continue;
+    }
+    const auto p = target(logits(i));
+    const auto at = static_cast<size_t>(draft);
+    if (proposal.q == nullptr) {
+      if (accept_drafted(p[at], 1.0f, uniform_.next())) continue;
+      // q is all on the draft: the residual is p without it.
+      const float kept = p_[at];
+      p_[at] = 0;
+      if (kept < 1.0f) return {i, sample(p_, uniform_.next())};
+      return {i, draft};
+    }
+    const std::span<const float> q(proposal.q + static_cast<size_t>(i) * vocab_, vocab_);
+    if (accept_drafted(p[at], q[at], uniform_.next())) continue;
+    return {i, sample_residual(p, q, uniform_.next(), residual_)};
+  }
+  return {drafts, choose(logits(drafts))};
+}
+
+}  // namespace rota

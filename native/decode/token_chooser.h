@@ -1,0 +1,50 @@
+// Which tokens a pass gives: the next one, and how many drafted ones before it stand. Owns the request's random stream
+// and the workspaces of distributions; knows no model.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "decode/sampling.h"
+#include "model/model.h"
+
+namespace rota {
+
+// q of draft i is at q + i * vocab; nullptr = the draft is certain (scripted).
+struct Proposal {
+  std::span<const int> ids;
+  const float* q = nullptr;
+};
+
+struct Choice {
+  int accepted = 0;  // drafts that stand
+  int next = 0;      // the token after them
+};
+
+class TokenChooser : public DraftPicker {
+ public:
+  TokenChooser(int vocab, int max_drafts);
+  void begin(const SamplingParams& params);
+
+  // From one row of logits.
+  int choose(const float* logits);
+  // Row i of the pass gives the target's distribution for draft i; row proposal.ids.size() the one after them all.
+  Choice judge(const Proposal& proposal, const std::function<const float*(int row)>& logits);
+
+  // While drafting: samples draft `index` from its own filtered distribution, which is kept for judge().
+  int pick(int index, const float* logits, int vocab) override;
+  bool greedy() const { return params_.greedy(); }
+  const float* draft_distributions() const { return q_.data(); }
+
+ private:
+  std::span<const float> target(const float* logits);
+
+  size_t vocab_;
+  SamplingParams params_;
+  UniformSource uniform_{0};
+  Distribution distribution_;
+  std::vector<float> p_, q_, residual_;
+};
+
+}  // namespace rota
