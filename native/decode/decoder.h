@@ -12,7 +12,7 @@
 #include "decode/request.h"
 #include "decode/token_chooser.h"
 #include "experts/counted_experts.h"
-#include "experts/resident_experts.h"
+#include "experts/draft_experts.h"
 #include "model/model.h"
 
 namespace rota {
@@ -26,7 +26,7 @@ struct DecoderOptions {
 struct DecoderParts {
   Model* model = nullptr;
   CountedExperts* experts = nullptr;
-  ResidentExperts* draft_experts = nullptr;  // nullptr without a drafter
+  DraftExperts* draft_experts = nullptr;  // nullptr without a drafter
   DraftOracle* oracle = nullptr;             // replaces the drafter where given
   Ledger* ledger = nullptr;
 };

@@ -144,8 +144,8 @@ struct Bench {
     return options;
   }()};
   FakeBlobs blobs{1, 2, 32, 32, {Format::kF32}};
-  std::unique_ptr<ResidentExperts> draft =
-      std::move(ResidentExperts::load(blobs, threads, ExpertShape{32, 32, 16, 1, 10.f, false})).value();
+  std::unique_ptr<DraftExperts> draft =
+      std::move(DraftExperts::load(blobs, threads, ExpertShape{32, 32, 16, 1, 10.f, false})).value();
   std::unique_ptr<DraftOracle> oracle;
   std::unique_ptr<Ledger> ledger;
   std::atomic<bool> cancelled{false};

@@ -7,7 +7,7 @@
 
 #include "decode/sampling.h"
 #include "experts/counters.h"
-#include "experts/resident_experts.h"
+#include "experts/draft_experts.h"
 #include "model/routed_experts.h"
 
 namespace rota {

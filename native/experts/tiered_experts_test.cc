@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "experts/fake_blobs.h"
-#include "experts/resident_experts.h"
+#include "experts/draft_experts.h"
 
 namespace rota {
 namespace {
@@ -338,12 +338,12 @@ TEST_CASE("a load reports progress and can be stopped; a failed one says why") {
         "disk on fire");
 }
 
-TEST_CASE("resident experts compute the same bits and count lookups and distinct bytes") {
+TEST_CASE("draft experts compute the same bits and count lookups and distinct bytes") {
   const FakeBlobs blobs(kLayers, kExperts, kDim, kInter, kMixed);
   TieredOptions ram;
   ram.placement.arena_bytes = UINT64_MAX;
   const auto tiers = load(blobs, ram);
-  auto resident = ResidentExperts::load(blobs, threads(), kShape);
+  auto resident = DraftExperts::load(blobs, threads(), kShape);
   REQUIRE(resident.ok());
   FakeCall call(2, kTopK, kExperts, kDim, 3);
   call.ids = {1, 2, 3, 3, 2, 5};

@@ -1,5 +1,5 @@
 // All experts in RAM: plan, one compute, sum.
-#include "experts/resident_experts.h"
+#include "experts/draft_experts.h"
 
 #include "base/check.h"
 
@@ -16,7 +16,7 @@ DraftTally& DraftTally::operator+=(const DraftTally& other) {
   return *this;
 }
 
-uint64_t ResidentExperts::memory_bytes(const BlobSource& source) {
+uint64_t DraftExperts::memory_bytes(const BlobSource& source) {
   uint64_t total = 0;
   for (int l = 0; l < source.layers(); ++l) {
     for (int e = 0; e < source.experts(); ++e) total += aligned(source.layout(l, e).bytes);
@@ -24,15 +24,15 @@ uint64_t ResidentExperts::memory_bytes(const BlobSource& source) {
   return total;
 }
 
-ResidentExperts::ResidentExperts(const BlobSource& source, const ExpertShape& shape)
+DraftExperts::DraftExperts(const BlobSource& source, const ExpertShape& shape)
     : source_(source), plan_(shape.max_rows, shape.top_k, source.experts()) {
   jobs_.reserve(static_cast<size_t>(source.experts()));
 }
 
-Result<std::unique_ptr<ResidentExperts>> ResidentExperts::load(const BlobSource& source,
+Result<std::unique_ptr<DraftExperts>> DraftExperts::load(const BlobSource& source,
                                                                ThreadPool& threads,
                                                                const ExpertShape& shape) {
-  std::unique_ptr<ResidentExperts> all(new ResidentExperts(source, shape));
+  std::unique_ptr<DraftExperts> all(new DraftExperts(source, shape));
   ROTA_ASSIGN_OR_RETURN(all->memory_, AlignedBuffer::allocate(memory_bytes(source), 64, true));
   ROTA_ASSIGN_OR_RETURN(all->pool_, ExpertPool::create(threads, shape));
   uint64_t offset = 0;
@@ -47,9 +47,9 @@ Result<std::unique_ptr<ResidentExperts>> ResidentExperts::load(const BlobSource&
   return all;
 }
 
-void ResidentExperts::begin_pass(PassKind, int) {}
+void DraftExperts::begin_pass(PassKind, int) {}
 
-Status ResidentExperts::run(int layer, int rows, int top_k, const int* ids, const float* weights,
+Status DraftExperts::run(int layer, int rows, int top_k, const int* ids, const float* weights,
                             const float* x, float* y) {
   plan_.build(rows, top_k, ids);
   tally_.lookups += plan_.pairs();
@@ -67,7 +67,7 @@ Status ResidentExperts::run(int layer, int rows, int top_k, const int* ids, cons
   return Status();
 }
 
-DraftTally ResidentExperts::take_tally() {
+DraftTally DraftExperts::take_tally() {
   const DraftTally tally = tally_;
   tally_ = DraftTally();
   return tally;

@@ -19,10 +19,10 @@ struct DraftTally {
   DraftTally& operator+=(const DraftTally& other);
 };
 
-class ResidentExperts : public RoutedExperts {
+class DraftExperts : public RoutedExperts {
  public:
   // Reads every blob of the source.
-  static Result<std::unique_ptr<ResidentExperts>> load(const BlobSource& source,
+  static Result<std::unique_ptr<DraftExperts>> load(const BlobSource& source,
                                                        ThreadPool& threads,
                                                        const ExpertShape& shape);
   static uint64_t memory_bytes(const BlobSource& source);
@@ -36,7 +36,7 @@ class ResidentExperts : public RoutedExperts {
   DraftTally take_tally();
 
  private:
-  ResidentExperts(const BlobSource& source, const ExpertShape& shape);
+  DraftExperts(const BlobSource& source, const ExpertShape& shape);
 
   const BlobSource& source_;
   AlignedBuffer memory_;
