@@ -104,8 +104,9 @@ def cut(cache, name, keep, new):
 
 
 class Oracle:
-    def __init__(self, config, target, draft, kv_quant):
-        self.c, self.target_tensors, self.draft_tensors, self.kv_quant = config, target, draft, kv_quant
+    def __init__(self, config, target, draft, kv_quant, act_quant=False):
+        self.c, self.target_tensors, self.draft_tensors = config, target, draft
+        self.kv_quant, self.act_quant = kv_quant, act_quant
         c = config
         self.window_freq = window_frequencies(c["rope_dim"], c["theta"])
         self.compressed_freq = yarn_frequencies(
@@ -118,6 +119,10 @@ class Oracle:
     def block(self, layer, draft=False):
         tensors = self.draft_tensors if draft else self.target_tensors
         return lambda suffix: tensors[f"blk.{layer}.{suffix}"]
+
+    def quantised(self, x, weight):
+        """A linear whose input the release rounds to fp8; the others are written x @ w.T."""
+        return ((round_fp8(x) if self.act_quant else x) @ weight.T).astype(F)
 
     # ---- hyper-connections
     def mixes(self, h, w, site):
@@ -163,9 +168,9 @@ class Oracle:
     # ---- attention
     def qkv(self, x, w, positions, frequencies):
         c = self.c
-        latent = rms(x @ w("attn_q_a.weight").T, w("attn_q_a_norm.weight"), c["rms_eps"])
-        q = (latent @ w("attn_q_b.weight").T).reshape(len(x), c["heads"], c["head_dim"])
-        kv = rms(x @ w("attn_kv.weight").T, w("attn_kv_a_norm.weight"), c["rms_eps"])
+        latent = rms(self.quantised(x, w("attn_q_a.weight")), w("attn_q_a_norm.weight"), c["rms_eps"])
+        q = self.quantised(latent, w("attn_q_b.weight")).reshape(len(x), c["heads"], c["head_dim"])
+        kv = rms(self.quantised(x, w("attn_kv.weight")), w("attn_kv_a_norm.weight"), c["rms_eps"])
         kv = rotate(kv, positions, frequencies)
         return latent, rotate(q, positions, frequencies), round_fp8(kv) if self.kv_quant else kv
 
@@ -180,7 +185,7 @@ class Oracle:
         c = self.c
         o = rotate(o.astype(F), positions, frequencies, inverse=True).reshape(len(o), c["o_groups"], -1)
         a = w("attn_output_a.weight").reshape(c["o_groups"], c["o_lora"], -1)
-        return (np.einsum("ngd,grd->ngr", o, a).reshape(len(o), -1) @ w("attn_output_b.weight").T).astype(F)
+        return self.quantised(np.einsum("ngd,grd->ngr", o, a).reshape(len(o), -1), w("attn_output_b.weight"))
 
     def attention(self, layer, x, first, shared):
         c, w, positions = self.c, self.block(layer), np.arange(first, first + len(x))
@@ -230,7 +235,7 @@ class Oracle:
     def select(self, layer, x, latent, positions, owner, shared):
         c, w, ratio = self.c, self.block(layer), self.c["ratios"][layer]
         heads, dim = c["index_heads"], c["index_head_dim"]
-        q = (latent @ w("indexer.attn_q_b.weight").T).reshape(len(x), heads, dim)
+        q = self.quantised(latent, w("indexer.attn_q_b.weight")).reshape(len(x), heads, dim)
         q = rotate(q, positions, self.compressed_freq)
         q = round_fp4_e8m0(q) if self.kv_quant else q
         weights = (x @ w("indexer.proj.weight").T) * F(dim**-0.5 * heads**-0.5)
@@ -261,8 +266,8 @@ class Oracle:
     # ---- experts
     def expert(self, x, gate, up, down, weight):
         limit = F(self.c["swiglu_limit"])
-        a, b = np.minimum(x @ gate.T, limit), np.clip(x @ up.T, -limit, limit)
-        return (weight * (a * sigmoid(a) * b)).astype(F) @ down.T
+        a, b = np.minimum(self.quantised(x, gate), limit), np.clip(self.quantised(x, up), -limit, limit)
+        return self.quantised((weight * (a * sigmoid(a) * b)).astype(F), down)
 
     def mixture(self, w, x, experts, top_k):
         scores = np.sqrt(softplus(x @ w("ffn_gate_inp.weight").T))
@@ -296,7 +301,7 @@ class Oracle:
         which, copies, dim = c["engram_layers"].index(layer), c["hc_mult"], c["dim"]
         rows = np.stack([self.engram_rows(which, first + i) for i in range(len(h))])
         e = w("engram_embed.weight")[rows].reshape(len(h), -1)
-        kv = e @ w("engram_wkv.weight").T
+        kv = self.quantised(e, w("engram_wkv.weight"))
         key, value = kv[:, : copies * dim].reshape(-1, copies, dim), kv[:, copies * dim :]
         eps = F(c["rms_eps"])
         norms = 1 / np.sqrt((h * h).mean(-1) + eps) / np.sqrt((key * key).mean(-1) + eps)
@@ -324,11 +329,12 @@ class Oracle:
 
     def commit_draft_context(self, taps, first):
         c = self.c
-        x = rms(taps @ self.draft_tensors["fc.weight"].T, self.draft_tensors["enc.output_norm.weight"], c["rms_eps"])
+        x = rms(self.quantised(taps, self.draft_tensors["fc.weight"]), self.draft_tensors["enc.output_norm.weight"], c["rms_eps"])
         positions = np.arange(first, first + len(x))
         for stage in range(c["draft_stages"]):
             w = self.block(stage, draft=True)
-            kv = rotate(rms(x @ w("attn_kv.weight").T, w("attn_kv_a_norm.weight"), c["rms_eps"]), positions, self.window_freq)
+            kv = rms(self.quantised(x, w("attn_kv.weight")), w("attn_kv_a_norm.weight"), c["rms_eps"])
+            kv = rotate(kv, positions, self.window_freq)
             cut(self.contexts, stage, first, round_fp8(kv) if self.kv_quant else kv)
 
     def draft_attention(self, stage, x, position):
