@@ -92,21 +92,20 @@ Status DirectFile::check_span(uint64_t offset, size_t bytes) const {
 }
 
 Result<size_t> DirectFile::read_aligned(uint64_t offset, size_t bytes, uint8_t* out) const {
-  size_t done = 0;
-  while (done < bytes) {
-    const uint64_t position = offset + done;
-    const ssize_t got = pread(fd_, out + done, bytes - done, static_cast<off_t>(position));
+  size_t reached = 0;  // bytes of the range that are in `out`
+  while (reached < bytes) {
+    // A short read may end off the sector grid; the next transfer must start on it, so it repeats a few bytes.
+    const size_t from = align_down(offset + reached) - offset;
+    const ssize_t got = pread(fd_, out + from, bytes - from, static_cast<off_t>(offset + from));
     if (got < 0) {
       if (errno == EINTR) continue;
-      return Status(Code::kIo, at(path_, position) + ": read failed: " + std::strerror(errno));
+      return Status(Code::kIo, at(path_, offset + from) + ": read failed: " + std::strerror(errno));
     }
-    if (got == 0) break;
-    done += static_cast<size_t>(got);
-    // A short direct read may end off the sector grid; only the end of the file explains that. Elsewhere go back to
-    // the grid, so that the next transfer is allowed.
-    if (done < bytes && offset + done < size_) done = align_down(offset + done) - offset;
+    const size_t end = from + static_cast<size_t>(got);
+    if (end <= reached) break;  // no further: the end of the file
+    reached = end;
   }
-  return done;
+  return reached;
 }
 
 Status DirectFile::read(uint64_t offset, size_t bytes, void* out) const {

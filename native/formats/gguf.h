@@ -72,7 +72,11 @@ class Gguf {
   Status key_error(std::string_view key, const std::string& message) const;
 
  private:
-  friend class GgufParser;
+  static Result<Gguf> open_one(const std::string& path, int shard);
+  // Appends them, refusing a name that is there already.
+  Status take_tensors(std::vector<GgufTensor> tensors);
+  // The file's own split keys against its place in the name.
+  Status check_split(int shard, int count) const;
   Result<const GgufValue*> require(std::string_view key, bool array) const;
   template <typename T>
   Result<T> integer(std::string_view key) const;

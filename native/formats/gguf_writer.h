@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "formats/block.h"
+#include "formats/gguf.h"
 
 namespace rota {
 
@@ -24,8 +25,6 @@ class GgufWriter {
   void key_u16(std::string_view key, uint16_t value);
   void key_u32(std::string_view key, uint32_t value);
   void key_i32(std::string_view key, int32_t value);
-  void key_u64(std::string_view key, uint64_t value);
-  void key_i64(std::string_view key, int64_t value);
   void key_f32(std::string_view key, float value);
   void key_bool(std::string_view key, bool value);
   void key_string(std::string_view key, std::string_view value);
@@ -56,9 +55,15 @@ class GgufWriter {
     uint64_t offset;  // from the start of the data section
   };
 
-  void begin_key(std::string_view key, uint32_t type);
+  void begin_key(std::string_view key, GgufType type);
+  template <typename T>
+  void put_key(std::string_view key, GgufType type, T value);
+  template <typename T>
+  void put_array(std::string_view key, GgufType element, std::span<const T> values);
   std::string header() const;
+  Status fail(const char* what) const;  // with errno's words
   Status write_all(const void* data, size_t bytes);
+  Status write_through(const uint8_t* data, size_t bytes);
   Status flush();
   Status pad_to(uint64_t position);
 

@@ -146,10 +146,9 @@ void encode_block(const float* in, BlockPTQ1_0& block) {
     const TritPlace place = trit_place(w);
     value[place.byte] += (code_of(in[w], d, -1, 1) + 1) * kPower[place.digit];
   }
-  for (int b = 0; b < 26; ++b) {
-    const auto byte = static_cast<uint8_t>((value[b] * 256 + 242) / 243);
-    (b < 24 ? block.qs[b] : block.qh[b - 24]) = byte;
-  }
+  const auto packed = [&](int b) { return static_cast<uint8_t>((value[b] * 256 + 242) / 243); };
+  for (int b = 0; b < 24; ++b) block.qs[b] = packed(b);
+  for (int h = 0; h < 2; ++h) block.qh[h] = packed(24 + h);
 }
 
 }  // namespace rota
