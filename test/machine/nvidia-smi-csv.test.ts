@@ -1,0 +1,135 @@
+// nvidia-smi's text, against real output of an H200 and against the spellings that drivers use for "not available".
+
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  type ComputeApp,
+  type CsvRow,
+  cellNumber,
+  computeApp,
+  createCsvReader,
+  gpuSample,
+  knownGpuFields,
+} from '../../src/machine/nvidia-smi-csv.ts';
+
+const fixture = (name: string): string =>
+  readFileSync(new URL(`../fixtures/nvidia-smi/${name}`, import.meta.url), 'utf8');
+
+/** What the command printed whose line holds all the words. */
+function printed(...words: string[]): string {
+  const parts = fixture('smi.txt').split(/^##### /m);
+  const part = parts.find((text) => words.every((word) => text.split('\n')[0]?.includes(word)));
+  if (part === undefined) throw new Error(`no command with ${words.join(', ')} in the fixture`);
+  return part.slice(part.indexOf('\n') + 1);
+}
+
+function rows(text: string, chunks: (text: string) => string[] = (whole) => [whole]): CsvRow[] {
+  const found: CsvRow[] = [];
+  const reader = createCsvReader('uuid', (row) => found.push(row));
+  for (const chunk of chunks(text)) reader.push(chunk);
+  return found;
+}
+
+const H200 = 'GPU-380f0678-861d-4993-96cb-2f1e8c42ffa9';
+const fields = knownGpuFields(fixture('help-query-gpu.txt'));
+
+test('the fields are asked of the driver', () => {
+  expect(fields).toEqual({
+    uuid: 'uuid',
+    utilizationPercent: 'utilization.gpu',
+    memoryUsedMib: 'memory.used',
+    smClockMhz: 'clocks.sm',
+    powerWatts: 'power.draw.instant',
+    temperatureC: 'temperature.gpu',
+  });
+  expect(knownGpuFields('"gpu_uuid"\n"power.draw"')).toEqual({ uuid: 'gpu_uuid', powerWatts: 'power.draw' });
+  expect(knownGpuFields('')).toEqual({});
+});
+
+/** Our own command asks for numbers without units; the captured loop has them, so they are taken off. */
+const loop = printed('-lms 200').replaceAll(/ (%|MiB|W|MHz)(?=,)/g, '');
+
+test('a real loop under load, cut anywhere', () => {
+  const whole = rows(loop).map((row) => gpuSample(row, fields));
+  expect(whole).toHaveLength(15);
+  expect(whole[0]).toEqual({
+    uuid: H200,
+    utilizationPercent: 100,
+    memoryUsedBytes: 883 * 1024 ** 2,
+    smClockMhz: 1425,
+    powerWatts: 659.66,
+    temperatureC: 65,
+  });
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 400 }), (size) => {
+      const cut = rows(loop, (text) => text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []);
+      expect(cut.map((row) => gpuSample(row, fields))).toEqual(whole);
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test('with units, nothing is a number: a changed format is "not known", never a guess', () => {
+  const [sample] = rows(printed('-lms 200')).map((row) => gpuSample(row, fields));
+  expect(sample).toEqual({
+    uuid: H200,
+    utilizationPercent: null,
+    memoryUsedBytes: null,
+    smClockMhz: null,
+    powerWatts: null,
+    temperatureC: 65,
+  });
+});
+
+test.each([
+  '[N/A]',
+  'N/A',
+  '[Not Supported]',
+  '[Insufficient Permissions]',
+  '[Unknown Error]',
+  '[GPU requires reset]',
+  'ERR!',
+  'Requested functionality has been deprecated',
+  'nan',
+  '-nan',
+  'inf',
+  '49,4',
+  '1e5',
+  '0x10',
+  '',
+  '12 %',
+])('%s is not known', (cell) => {
+  expect(cellNumber(cell)).toBeNull();
+});
+
+test('numbers are numbers', () => {
+  expect(['0', '42', '-3', '80.72'].map(cellNumber)).toEqual([0, 42, -3, 80.72]);
+});
+
+test('two cards, lines of another shape, a share above 100 %', () => {
+  const found: CsvRow[] = [];
+  const reader = createCsvReader('uuid', (row) => found.push(row));
+  reader.push(
+    'uuid, utilization.gpu [%]\nGPU-1, 5\nGPU-2, 250\nUnable to determine the device handle\nGPU-1\nGPU-1, [N/A]\n',
+  );
+  const samples = found.map((row) => gpuSample(row, { uuid: 'uuid', utilizationPercent: 'utilization.gpu' }));
+  expect(samples.map((sample) => [sample?.uuid, sample?.utilizationPercent])).toEqual([
+    ['GPU-1', 5],
+    ['GPU-2', null],
+    ['GPU-1', null],
+  ]);
+  expect(reader.strayLines).toBe(2);
+});
+
+test('a row that names no card is none', () => {
+  const [row] = rows('uuid, utilization.gpu [%]\n[N/A], 5\n');
+  expect(row && gpuSample(row, { uuid: 'uuid' })).toBeNull();
+});
+
+test('compute processes of the real card', () => {
+  const text = printed('--query-compute-apps').replaceAll(' MiB\n', '\n');
+  expect(rows(text).map(computeApp)).toEqual<ComputeApp[]>([
+    { uuid: H200, pid: 422, usedBytes: 874 * 1024 ** 2 },
+  ]);
+});
