@@ -1,0 +1,62 @@
+// Words of the command line as values. Owns the messages for words that are none.
+import { InvalidArgumentError } from '@commander-js/extra-typings';
+import { UserError } from '../core/errors.ts';
+import type { EngineDescriptor } from '../schema/descriptor.ts';
+import { type KnobSpec, type Knobs, validateKnobs } from '../schema/knobs.ts';
+import { throwProblems } from '../schema/problems.ts';
+import type { ProtocolModel } from '../schema/protocol.ts';
+
+export function countArgument(word: string): number {
+  const value = Number(word);
+  if (!/^\d+$/.test(word) || value < 1) throw new InvalidArgumentError('expected a whole number from 1');
+  return value;
+}
+
+export function numberArgument(word: string): number {
+  const value = Number(word);
+  if (word.trim() === '' || !Number.isFinite(value)) throw new InvalidArgumentError('expected a number');
+  return value;
+}
+
+/** A path, or `synth:CONFIG:SEED[:EXPERT-FORMAT]`. */
+export function modelArgument(word: string): ProtocolModel {
+  if (!word.startsWith('synth:')) return { path: word };
+  const [, config = '', seed = '1', expertFormat, ...rest] = word.split(':');
+  if (config === '' || !/^\d+$/.test(seed) || rest.length > 0) {
+    throw new UserError(`"${word}" is no synthetic model`, {
+      hint: 'write synth:CONFIG:SEED, such as synth:mini-s:1',
+    });
+  }
+  return { synth: { config, seed: Number(seed), ...(expertFormat === undefined ? {} : { expertFormat }) } };
+}
+
+/** A number where the knob is one, so that `-k threads=2` and `threads: 2` of a file are the same. */
+export function knobValue(spec: KnobSpec | undefined, word: string): unknown {
+  const isNumeric = spec?.type === 'int' || spec?.type === 'number';
+  return isNumeric && word.trim() !== '' && Number.isFinite(Number(word)) ? Number(word) : word;
+}
+
+/** `-k slots=25% -k threads=2`. */
+export function knobArguments(descriptor: EngineDescriptor, words: readonly string[]): Knobs {
+  const given = words.map((word): [string, unknown] => {
+    const at = word.indexOf('=');
+    if (at < 1)
+      throw new UserError(`"${word}" is no knob`, {
+        where: '-k',
+        hint: 'write NAME=VALUE, such as threads=2',
+      });
+    const name = word.slice(0, at);
+    return [name, knobValue(descriptor.knobs[name], word.slice(at + 1))];
+  });
+  return checkKnobs(descriptor, Object.fromEntries(given), '-k');
+}
+
+export function checkKnobs(
+  descriptor: EngineDescriptor,
+  given: Readonly<Record<string, unknown>>,
+  where: string,
+): Knobs {
+  const { knobs, problems } = validateKnobs(descriptor.knobs, given, () => where);
+  throwProblems(problems);
+  return knobs;
+}

@@ -1,0 +1,34 @@
+// rota ab ENGINE MODEL -a FLAGS -b FLAGS: two settings against each other, without a protocol file.
+import { Command } from '@commander-js/extra-typings';
+import { abProtocol } from '../ab-protocol.ts';
+import { countArgument, modelArgument } from '../arguments.ts';
+import type { Context } from '../context.ts';
+import { measure } from '../measure.ts';
+
+export function abCommand(context: Context) {
+  return new Command('ab')
+    .description('measure two settings of an engine against each other')
+    .argument('<engine>', 'name of an engine')
+    .argument('<model>', 'a path, or synth:CONFIG:SEED')
+    .requiredOption('-a <flags>', "the baseline's flags, as the engine has them; may be empty")
+    .requiredOption('-b <flags>', 'the flags to compare')
+    .option('--blocks <count>', 'how often both are run', countArgument, 4)
+    .option('--max-new <count>', 'tokens of each answer', countArgument, 64)
+    .option('--plan', 'print the plan and stop')
+    .option('--smoke', 'only start both for 16 tokens, and stop')
+    .option('--share-machine', 'although another rota measures on this machine')
+    .option('--json', 'the verdict (or the plan) as JSON')
+    .option('--ascii', 'a table without line-drawing characters')
+    .addHelpText('after', '\nExample:\n  rota ab strata synth:mini-s:1 -a "" -b "--threads 1" --blocks 6')
+    .action(async (engine, model, options) => {
+      const { complete, text } = abProtocol(context, {
+        engine,
+        model: modelArgument(model),
+        flags: { A: options.a, B: options.b },
+        blocks: options.blocks,
+        maxNew: options.maxNew,
+      });
+      const command = `rota ab ${engine} ${model} -a '${options.a}' -b '${options.b}'`;
+      await measure(context, { complete, text, command }, options);
+    });
+}

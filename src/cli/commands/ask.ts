@@ -1,0 +1,166 @@
+// rota ask ENGINE "text": one question to one engine, the answer as it comes, and a line of counters.
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from '@commander-js/extra-typings';
+import { EngineError, EXIT } from '../../core/errors.ts';
+import type { GenerateRequest, GenerateResult } from '../../core/records.ts';
+import { binaryPath } from '../../engines/build.ts';
+import { startGuard } from '../../engines/guard.ts';
+import { resolveCommand } from '../../engines/resolve.ts';
+import { openSession } from '../../engines/session.ts';
+import { systemClock, utcOf } from '../../machine/clock.ts';
+import { lockMachine } from '../../machine/lock.ts';
+import { ensureModel } from '../../model/ensure-model.ts';
+import { createTextStream } from '../../model/text-stream.ts';
+import { openTokenizer, type Tokenizer } from '../../model/tokenizer.ts';
+import { loadDescriptor } from '../../schema/load.ts';
+import { countArgument, knobArguments, modelArgument, numberArgument } from '../arguments.ts';
+import type { Context } from '../context.ts';
+import { createLiveLine } from '../live-line.ts';
+import { modelToolPath } from './model.ts';
+
+const collect = (word: string, words: readonly string[]): readonly string[] => [...words, word];
+/** Long enough for a slow disk and a long answer; Ctrl-C ends it sooner. */
+const TIMEOUT_MS = 3_600_000;
+
+interface AskOptions {
+  readonly model: string;
+  readonly knob: readonly string[];
+  readonly maxNew: number;
+  readonly temperature: number;
+  readonly topP: number;
+  readonly seed: number;
+  readonly ignoreEos?: true | undefined;
+  readonly json?: true | undefined;
+  readonly shareMachine?: true | undefined;
+}
+
+export function askCommand(context: Context) {
+  return new Command('ask')
+    .description('ask an engine one question; the answer goes to stdout, its counters to stderr')
+    .argument('<engine>', 'name of an engine')
+    .argument('<text>', 'the prompt')
+    .option('-m, --model <model>', 'a path, or synth:CONFIG:SEED', 'synth:mini-s:1')
+    .option('-k, --knob <name=value>', 'a knob of the engine; may be repeated', collect, [])
+    .option('--max-new <count>', 'most tokens of the answer', countArgument, 64)
+    .option('--temperature <number>', '0 is greedy', numberArgument, 0)
+    .option('--top-p <number>', 'share of the probability that is sampled from', numberArgument, 1)
+    .option('--seed <number>', 'of the sampling', numberArgument, 1)
+    .option('--ignore-eos', 'go on behind the end token')
+    .option('--json', 'the whole answer as JSON')
+    .option('--share-machine', 'although another rota measures on this machine')
+    .addHelpText('after', '\nExample:\n  rota ask strata "Count to ten." -k threads=2 --max-new 32')
+    .action((engine, text, options) => ask(context, engine, text, options));
+}
+
+async function ask(context: Context, engine: string, text: string, options: AskOptions): Promise<void> {
+  const descriptor = loadDescriptor(context.engines, engine);
+  const knobs = knobArguments(descriptor, options.knob);
+  const model = await ensureModel(modelArgument(options.model), {
+    tool: modelToolPath(context.root),
+    folder: context.models,
+    onProgress: (line) => context.tell(`${line}\n`),
+  });
+  const tokenizer = await openTokenizer(model);
+  const binary = binaryPath(descriptor, context.root) ?? undefined;
+  const command = resolveCommand(descriptor, knobs, { model, binary });
+  const logFolder = mkdtempSync(join(tmpdir(), 'rota-ask-'));
+  const interrupted = new AbortController();
+  const onSignal = (signal: NodeJS.Signals): void => interrupted.abort(signal);
+  process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+  try {
+    await using guard = await startGuard();
+    using _lock = await lockMachine({
+      clock: systemClock,
+      command: `rota ask ${engine}`,
+      folder: logFolder,
+      utc: utcOf(systemClock),
+      guard: guard.id,
+      share: options.shareMachine === true,
+    });
+    const live = createLiveLine(context);
+    await using session = await openSession({
+      descriptor,
+      ...command,
+      logFile: join(logFolder, 'engine.log'),
+      guard,
+      clock: systemClock,
+      onLoading: ({ bytes, total }) => live.show(`loading ${share(bytes, total)}`),
+    });
+    await session.ready(interrupted.signal).finally(live.clear);
+    await answer(
+      context,
+      { session, tokenizer, signal: interrupted.signal },
+      requestOf(tokenizer, text, options),
+      options,
+    );
+  } catch (error) {
+    if (!interrupted.signal.aborted) throw error;
+    context.tell('\ninterrupted\n');
+    process.exitCode = interrupted.signal.reason === 'SIGTERM' ? EXIT.sigterm : EXIT.sigint;
+  } finally {
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+    await rm(logFolder, { recursive: true, force: true });
+  }
+}
+
+function share(bytes: number | null, total: number | null): string {
+  return bytes === null || total === null || total === 0 ? '...' : `${Math.floor((100 * bytes) / total)} %`;
+}
+
+function requestOf(tokenizer: Tokenizer, text: string, options: AskOptions): GenerateRequest {
+  const bos = tokenizer.bosId === null ? [] : [tokenizer.bosId];
+  return {
+    prompt: [...bos, ...tokenizer.encode(text)],
+    maxNew: options.maxNew,
+    temperature: options.temperature,
+    topP: options.topP,
+    seed: options.seed,
+    ignoreEos: options.ignoreEos === true,
+    stop: [],
+  };
+}
+
+interface Conversation {
+  readonly session: Awaited<ReturnType<typeof openSession>>;
+  readonly tokenizer: Tokenizer;
+  readonly signal: AbortSignal;
+}
+
+async function answer(
+  context: Context,
+  { session, tokenizer, signal }: Conversation,
+  request: GenerateRequest,
+  { json }: AskOptions,
+): Promise<void> {
+  const stream = createTextStream(tokenizer);
+  const onTokens = json ? undefined : (ids: readonly number[]) => context.print(stream.push(ids));
+  const { result } = await session.generate(request, { timeoutMs: TIMEOUT_MS, signal, onTokens });
+  if (result.ids === null) throw new EngineError('the engine gave no token ids', { phase: 'generate' });
+  if (json) {
+    const text = tokenizer.decode(result.ids);
+    context.print(
+      `${JSON.stringify({ prompt: request.prompt, ...result, raw: undefined, text }, null, 2)}\n`,
+    );
+    return;
+  }
+  context.print(`${stream.end()}\n`);
+  context.tell(`${counterLine(result)}\n`);
+}
+
+/** The rate is (n - 1) tokens over the time from the first to the last, as everywhere. */
+function counterLine(result: GenerateResult): string {
+  const { tokens, decodeMs, ttftMs, finish, counters } = result;
+  const rate = decodeMs === null || decodeMs === 0 || tokens < 2 ? null : (tokens - 1) / (decodeMs / 1000);
+  const perPass = counters.passes === null || counters.passes === 0 ? null : tokens / counters.passes;
+  const sources = Object.entries(counters.bySource).map(([source, count]) => `${count ?? 'n/a'} ${source}`);
+  return [
+    `${tokens} tokens (${finish ?? 'n/a'})`,
+    `${rate?.toFixed(2) ?? 'n/a'} tok/s`,
+    `${perPass?.toFixed(2) ?? 'n/a'} tokens/pass`,
+    `first after ${ttftMs?.toFixed(0) ?? 'n/a'} ms`,
+    `lookups: ${sources.join(', ')}`,
+  ].join(' | ');
+}

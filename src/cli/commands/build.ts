@@ -1,0 +1,34 @@
+// rota build [ENGINE...]: builds bundled engines; prints where they lie.
+import { Command } from '@commander-js/extra-typings';
+import { buildEngine } from '../../engines/build.ts';
+import { engineNames, loadDescriptor } from '../../schema/load.ts';
+import type { Context } from '../context.ts';
+import { createLiveLine } from '../live-line.ts';
+
+export function buildCommand(context: Context) {
+  return new Command('build')
+    .description('build bundled engines (all of them without a name)')
+    .argument('[engine...]', 'names of engines')
+    .addHelpText('after', '\nExample:\n  rota build strata')
+    .action(async (names) => {
+      const wanted = names.length > 0 ? names : engineNames(context.engines);
+      const descriptors = wanted
+        .map((name) => loadDescriptor(context.engines, name))
+        .filter((descriptor) => names.length > 0 || descriptor.build !== undefined);
+      const live = createLiveLine(context);
+      for (const descriptor of descriptors) {
+        try {
+          const { binary, seconds } = await buildEngine({
+            descriptor,
+            root: context.root,
+            onProgress: ({ step, line }) => live.show(`${descriptor.name}: ${step} ${line ?? ''}`),
+          });
+          live.clear();
+          context.tell(`${descriptor.name}: built in ${seconds.toFixed(1)} s\n`);
+          context.print(`${binary}\n`);
+        } finally {
+          live.clear();
+        }
+      }
+    });
+}

@@ -1,0 +1,38 @@
+// rota model ...: the model tool, with its own flags and exit codes passed through.
+import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { Command } from '@commander-js/extra-typings';
+import { execa } from 'execa';
+import { EngineError } from '../../core/errors.ts';
+import type { Context } from '../context.ts';
+
+const HELP = `
+synth        write a model of seeded random weights: --config NAME --seed N --out FILE
+inspect      show a model's sizes, formats and tensors: FILE [--json]
+fingerprint  print what identifies a model's weights: FILE [--json]
+
+Examples:
+  rota model synth --config mini-s --seed 1 --out mini-s.gguf
+  rota model inspect mini-s.gguf
+  rota model synth --help`;
+
+export function modelToolPath(root: string): string {
+  return join(root, 'native', 'build', 'host', 'bin', 'rota-model');
+}
+
+export function modelCommand(context: Context) {
+  return new Command('model')
+    .description('write, inspect and identify model files')
+    .argument('<verb>', 'synth, inspect or fingerprint')
+    .argument('[args...]', 'passed on as they are')
+    .passThroughOptions()
+    .addHelpText('after', HELP)
+    .action(async (verb, args) => {
+      const tool = modelToolPath(context.root);
+      if (!existsSync(tool))
+        throw new EngineError('rota-model is not built; run: rota build strata', { phase: 'build' });
+      const { exitCode, signal } = await execa(tool, [verb, ...args], { stdio: 'inherit', reject: false });
+      process.exitCode = exitCode ?? 128 + (signal === undefined ? 0 : constants.signals[signal]);
+    });
+}

@@ -1,0 +1,73 @@
+// What a user reads when something went wrong, and the exit code. Owns the form of every message; throws none.
+import { CommanderError } from '@commander-js/extra-typings';
+import { EngineError, EXIT, type ExitCode, InvalidRecordError, UserError } from '../core/errors.ts';
+import { formatProblem, ProblemsError } from '../schema/problems.ts';
+
+export interface Failure {
+  readonly exitCode: ExitCode;
+  readonly text: string;
+}
+
+export interface Facts {
+  readonly versions: string;
+  readonly runFolder: string | null;
+  /** The command that shows what can be typed here. */
+  readonly help: string;
+}
+
+/** Exit codes of the engine contract with which an engine says in one line what was wrong. */
+const ENGINE_SAYS_WHY: ReadonlySet<unknown> = new Set([2, 3, 4]);
+
+export function describeFailure(error: unknown, facts: Facts): Failure {
+  if (error instanceof CommanderError) return commanderFailure(error, facts.help);
+  if (error instanceof ProblemsError) return { exitCode: error.exitCode, text: problemLines(error) };
+  if (error instanceof UserError) return { exitCode: error.exitCode, text: userLine(error) };
+  if (error instanceof EngineError) return { exitCode: error.exitCode, text: engineText(error) };
+  if (error instanceof InvalidRecordError)
+    return { exitCode: error.exitCode, text: `rota: ${error.message}` };
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const folder = facts.runFolder === null ? [] : [`run folder: ${facts.runFolder}`];
+  const lines = [
+    'rota: this is a bug in Rota; please report it with these lines',
+    stack,
+    facts.versions,
+    ...folder,
+  ];
+  return { exitCode: EXIT.bug, text: lines.join('\n') };
+}
+
+/** Those of a file begin with their place; the others must say who speaks. */
+function problemLines(error: ProblemsError): string {
+  return error.problems
+    .map(
+      (problem) => `${problem.where === '' && problem.path === '' ? 'rota: ' : ''}${formatProblem(problem)}`,
+    )
+    .join('\n');
+}
+
+/** What, where, what to do: one line, beginning with the place, so that an editor can jump there. */
+function userLine(error: UserError): string {
+  const place = error.where === undefined || error.where === '' ? 'rota' : error.where;
+  const hint = error.hint === undefined ? '' : `; ${error.hint}`;
+  return `${place}: ${error.message}${hint}`;
+}
+
+function engineText(error: EngineError): string {
+  const last = error.logTail.at(-1);
+  const first = `rota: ${error.message}`;
+  if (last === undefined) return first;
+  if (error.logTail.length === 1 || ENGINE_SAYS_WHY.has(error.exit)) return `${first}: ${last.trim()}`;
+  return [`${first}; its last words:`, ...error.logTail.map((line) => `  | ${line}`)].join('\n');
+}
+
+const SHOWS_HELP: ReadonlySet<string> = new Set(['commander.helpDisplayed', 'commander.version']);
+
+/** Commander says "error: …" and puts its suggestion on a second line. */
+function commanderFailure(error: CommanderError, help: string): Failure {
+  if (SHOWS_HELP.has(error.code)) return { exitCode: EXIT.pass, text: '' };
+  // Without any word: the help was the answer, and yet nothing was done.
+  if (error.code === 'commander.help') return { exitCode: EXIT.usage, text: '' };
+  const [first = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
+  const hint = suggestion?.replace(/^\((.*)\)$/, '$1').replace(/^Did/, 'did') ?? `see ${help}`;
+  return { exitCode: EXIT.usage, text: `rota: ${first.replace(/\.$/, '')}; ${hint}` };
+}

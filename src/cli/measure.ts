@@ -1,0 +1,136 @@
+// The parts that run, ab and resume have in common: from a checked protocol to a plan, from a run folder to its report.
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { EXIT } from '../core/errors.ts';
+import type { Plan, Verdict } from '../core/records.ts';
+import { systemClock } from '../machine/clock.ts';
+import { ensureModel } from '../model/ensure-model.ts';
+import { openTokenizer } from '../model/tokenizer.ts';
+import { readPlan } from '../results/read.ts';
+import type { RunFolder } from '../results/run-folder.ts';
+import { findProbe } from '../run/ceilings.ts';
+import { encodePrompts, newRunFolder, type Prepared, preparePlan } from '../run/prepare.ts';
+import { runSession } from '../run/session.ts';
+import { smoke } from '../run/smoke.ts';
+import { type CompleteProtocol, loadDescriptor } from '../schema/load.ts';
+import { modelToolPath } from './commands/model.ts';
+import type { Context } from './context.ts';
+import { printPlan, printVerdict, type ReportForm } from './printing.ts';
+import { createWatch } from './watch.ts';
+
+export interface MeasureOptions extends ReportForm {
+  readonly plan?: true | undefined;
+  readonly smoke?: true | undefined;
+  readonly shareMachine?: true | undefined;
+}
+
+/** Prints the plan, and unless that is all, measures it and prints the verdict. */
+export async function measure(
+  context: Context,
+  what: { readonly complete: CompleteProtocol; readonly text: string; readonly command: string },
+  options: MeasureOptions,
+): Promise<void> {
+  const prepared = preparePlan({
+    complete: what.complete,
+    protocolText: what.text,
+    modelPath: await modelPathOf(context, what.complete),
+    root: context.root,
+    results: context.results,
+    rota: context.version,
+    clock: systemClock,
+  });
+  if (options.plan) return printPlan(context, prepared, options);
+  if (!options.json) tellPlan(context, prepared);
+  if (options.smoke) return await tryArms(context, prepared.plan, what.command, options);
+  const folder = newRunFolder(context.results, prepared.plan);
+  await runFolderSession(context, folder, { command: what.command, resumed: false }, options);
+}
+
+export async function runFolderSession(
+  context: Context,
+  folder: RunFolder,
+  { command, resumed }: { readonly command: string; readonly resumed: boolean },
+  options: MeasureOptions,
+): Promise<void> {
+  context.runFolder = folder.path;
+  const plan = readPlan(folder);
+  context.tell(`run folder: ${folder.path}\n`);
+  const watch = createWatch(context);
+  const descriptorOf = (engine: string) => loadDescriptor(context.engines, engine);
+  const [first] = plan.arms;
+  if (first === undefined) throw new Error('a plan without arms');
+  const outcome = await runSession({
+    folder,
+    resumed,
+    rota: context.version,
+    command,
+    descriptorOf,
+    promptIds: await encodePrompts(plan, openTokenizer),
+    probe: findProbe(descriptorOf(first.engine), context.root, first.model),
+    onProgress: watch.onProgress,
+    onNotice: watch.onNotice,
+    shareMachine: options.shareMachine === true,
+  }).finally(watch.end);
+  process.exitCode = outcome.exitCode;
+  if (outcome.verdict === null) tellResume(context, folder);
+  else tellVerdict(context, plan, outcome.verdict, folder, options);
+}
+
+function tellResume(context: Context, folder: RunFolder): void {
+  context.tell(`interrupted; every finished run is kept. Go on with:\n  rota resume ${folder.name}\n`);
+}
+
+function tellVerdict(
+  context: Context,
+  plan: Plan,
+  verdict: Verdict,
+  folder: RunFolder,
+  form: ReportForm,
+): void {
+  printVerdict(context, plan, verdict, form);
+  context.tell(`record: ${folder.path}; show it again with: rota report ${folder.name}\n`);
+}
+
+function tellPlan(context: Context, prepared: Prepared): void {
+  printPlan({ ...context, print: context.tell }, prepared, {});
+}
+
+/** A protocol names its model relative to itself; a synthetic one is made now, so that no run waits for it. */
+async function modelPathOf(context: Context, { protocol, folder }: CompleteProtocol): Promise<string> {
+  const model = 'path' in protocol.model ? { path: resolve(folder, protocol.model.path) } : protocol.model;
+  return await ensureModel(model, {
+    tool: modelToolPath(context.root),
+    folder: context.models,
+    onProgress: (line) => context.tell(`${line}\n`),
+  });
+}
+
+async function tryArms(
+  context: Context,
+  plan: Plan,
+  command: string,
+  options: MeasureOptions,
+): Promise<void> {
+  const logFolder = await mkdtemp(join(tmpdir(), 'rota-smoke-'));
+  const results = await smoke({
+    plan,
+    descriptorOf: (engine) => loadDescriptor(context.engines, engine),
+    promptIds: await encodePrompts(plan, openTokenizer),
+    logFolder,
+    command,
+    shareMachine: options.shareMachine === true,
+    onResult: ({ arm, problem, loadMs, tokens, logTail }) => {
+      const load = loadMs === null ? 'n/a' : `${(loadMs / 1000).toFixed(1)} s`;
+      if (!options.json)
+        context.print(
+          problem === null
+            ? `ok    ${arm}: ready in ${load}, ${tokens} tokens\n`
+            : `FAIL  ${arm}: ${problem}\n`,
+        );
+      if (problem !== null) context.tell(logTail.map((line) => `  | ${line}\n`).join(''));
+    },
+  });
+  if (options.json) context.print(`${JSON.stringify({ smoke: results }, null, 2)}\n`);
+  if (results.some((result) => result.problem !== null)) process.exitCode = EXIT.couldNotMeasure;
+}
