@@ -36,7 +36,3 @@ export function minutes(value: Known): string {
   if (value < 1) return `about ${Math.max(1, Math.round(value * 60))} s`;
   return value < 90 ? `about ${Math.round(value)} min` : `about ${(value / 60).toFixed(1)} h`;
 }
-
-export function plural(n: number, one: string, many = `${one}s`): string {
-  return `${n} ${n === 1 ? one : many}`;
-}

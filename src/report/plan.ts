@@ -2,8 +2,8 @@
 
 import { commandLine } from '../core/command-line.ts';
 import type { Plan } from '../core/records.ts';
-import { percent } from '../core/verdict/lines.ts';
-import { minutes, plural } from './format.ts';
+import { percent, plural } from '../core/verdict/lines.ts';
+import { minutes } from './format.ts';
 import { fold, inLook, type Look } from './paint.ts';
 import { drawTable } from './table.ts';
 

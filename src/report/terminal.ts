@@ -1,9 +1,10 @@
 // A verdict as a person reads it in a terminal: what was measured, two tables, one sentence an arm and class, what to doubt.
 
 import type { Plan, Verdict } from '../core/records.ts';
+import { plural } from '../core/verdict/lines.ts';
 import { FAMILY_ALPHA } from '../core/verdict/speed.ts';
 import { type Column, speedColumns, workColumns } from './columns.ts';
-import { gigabytesPerSecond, plural, share } from './format.ts';
+import { gigabytesPerSecond, share } from './format.ts';
 import { fold, inLook, type Look, type Paint } from './paint.ts';
 import { drawTable } from './table.ts';
 
@@ -29,7 +30,7 @@ export function summary(plan: Plan, verdict: Verdict): string[] {
   const { memoryReadBytesPerSec: memory, fileReadBytesPerSec: file } = verdict.ceilings;
   return [
     `device ${verdict.device ?? 'n/a'}`,
-    plural(plan.blocks, 'block'),
+    `${plural(plan.blocks, 'block')}, ${plan.orderKind} order`,
     `${done} of ${plural(verdict.runs.length, 'run')}`,
     `memory ${gigabytesPerSecond(memory)}`,
     `file ${gigabytesPerSecond(file)}`,
@@ -80,7 +81,7 @@ export function legend(verdict: Verdict): string {
   return [
     'tok/s: (tokens − 1) / (last − first token), a run at a time, geometric mean over blocks',
     `× base: paired by block; interval at the level at which Holm decides it (${share(1 - FAMILY_ALPHA).replace('.0', '')} over ${plural(compared, 'comparison')})`,
-    'MB: 10⁶ bytes',
+    'MB: a million bytes',
     'ceiling: bytes per token over the measured bandwidth of the channel that takes longest',
     'L0 same output, L1 same tokens by another path, L3 changed, LX not verified',
   ].join(' · ');

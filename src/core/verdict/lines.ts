@@ -4,13 +4,13 @@ import type { Interval, OutputVerdict } from '../records.ts';
 import type { OutputFinding } from './output.ts';
 import type { SpeedFinding } from './speed.ts';
 
-/** `2.31× (2.10–2.54)`, with as many decimals as the interval deserves. */
+/** `2.31×` and `2.10–2.54`: two decimals, more when the interval is too narrow to be seen with them. */
 export function ratioParts([low, mid, high]: Interval): {
   readonly ratio: string;
   readonly interval: string;
 } {
   const width = high - low;
-  const decimals = width > 0 ? Math.min(4, Math.max(2, Math.ceil(-Math.log10(width)) + 1)) : 2;
+  const decimals = width === 0 || width >= 0.02 ? 2 : width >= 0.002 ? 3 : 4;
   const text = (value: number): string => value.toFixed(decimals);
   return { ratio: `${text(mid)}×`, interval: `${text(low)}–${text(high)}` };
 }
@@ -18,6 +18,10 @@ export function ratioParts([low, mid, high]: Interval): {
 export function percent(share: number): string {
   const value = 100 * share;
   return `${value >= 10 ? value.toFixed(0) : value.toFixed(1).replace(/\.0$/, '')} %`;
+}
+
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${n} ${n === 1 ? one : many}`;
 }
 
 /** `problem`: why there is no rate, when there is none. */
@@ -73,8 +77,9 @@ function sentence(
 
 function couldHaveSeen({ blocks, detectable, needed }: SpeedFinding, margin: number): string {
   if (detectable === null) return '';
-  const more = needed === null ? 'reduce the noise first' : `${percent(margin)} needs about ${needed} blocks`;
-  return `; ${blocks} blocks can see ${percent(detectable)}, ${more}`;
+  const more =
+    needed === null ? 'reduce the noise first' : `${percent(margin)} needs about ${plural(needed, 'block')}`;
+  return `; ${plural(blocks, 'block')} can see ${percent(detectable)}, ${more}`;
 }
 
 function unmeasured({ blocks }: SpeedFinding, problem: string | null): string {

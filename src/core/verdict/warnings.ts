@@ -4,7 +4,7 @@ import { brokenIdentities, type Violation } from '../counters/identities.ts';
 import { maxKnown } from '../known.ts';
 import type { ArmClassVerdict, CountingRule, Plan } from '../records.ts';
 import { isHostDevice } from '../roofline/ceiling.ts';
-import { percent } from './lines.ts';
+import { percent, plural } from './lines.ts';
 import type { SelfCheck } from './output.ts';
 import type { Attempt, Replay, Window } from './replay.ts';
 
@@ -70,7 +70,7 @@ function identityWarnings(broken: readonly BrokenWindow[]): string[] {
   );
   return texts.length === 0
     ? []
-    : [`counters contradict themselves in ${texts.length} windows: ${listed(texts)}`];
+    : [`counters contradict themselves in ${plural(texts.length, 'window')}: ${listed(texts)}`];
 }
 
 function unfinishedRuns({ runs }: Replay): string[] {
@@ -132,7 +132,9 @@ function otherFlags(ok: readonly Attempt[]): string[] {
   }
   return [...byFlag]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([flag, windows]) => `${flag} in ${windows.length} windows: ${listed(windows.map(nameOf))}`);
+    .map(
+      ([flag, windows]) => `${flag} in ${plural(windows.length, 'window')}: ${listed(windows.map(nameOf))}`,
+    );
 }
 
 function notSteady(ok: readonly Attempt[]): string[] {

@@ -1,0 +1,282 @@
+// A made-up plan and journal for tests of the verdict: every number is a parameter of the test that uses it.
+
+import { createHash } from 'node:crypto';
+import type {
+  ArmClassVerdict,
+  GenerateResult,
+  JournalEvent,
+  Plan,
+  PlannedArm,
+  Verdict,
+  WindowKind,
+} from '../../../src/core/records.ts';
+import { computeVerdict } from '../../../src/core/verdict/verdict.ts';
+
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+const KNOWN_COUNTERS: GenerateResult['counters'] = {
+  passes: 40,
+  rows: 100,
+  lookups: 800,
+  bySource: { hit: 300, pcie: 0, cpu: 400, file: 100, skipped: 0 },
+  bytes: { hit: 3e6, pcie: 0, cpu: 4e6, file: 1e6, dense: 2e6, engram: 0 },
+  offered: 60,
+  accepted: 23,
+  late: 2,
+};
+
+/** What one request gave; what a test does not say is a sane answer of 64 tokens at 100 tok/s. */
+export interface Answer {
+  readonly rate?: number;
+  readonly tokens?: number;
+  readonly ids?: readonly number[] | null;
+  readonly finish?: string;
+  readonly counters?: Partial<GenerateResult['counters']>;
+  readonly decodeMs?: number | null;
+  readonly foreignCpuShare?: number | null;
+  readonly flags?: readonly string[];
+}
+
+export interface RecordOptions {
+  readonly arms?: readonly string[];
+  readonly classes?: readonly string[];
+  readonly blocks?: number;
+  readonly perBlock?: number;
+  readonly plan?: Partial<Plan>;
+  readonly arm?: (name: string) => Partial<PlannedArm>;
+  readonly answer?: (at: {
+    arm: string;
+    block: number;
+    class: string;
+    prompt: string;
+    kind: WindowKind;
+  }) => Answer;
+  readonly device?: string;
+  readonly fingerprint?: (arm: string) => string | null;
+  readonly weightBytes?: number;
+  readonly machine?: unknown;
+  readonly steady?: (run: string) => boolean;
+  readonly ceilings?: readonly [number | null, number | null];
+}
+
+const utc = '2026-01-01T00:00:00.000Z';
+
+export function makePlan(options: RecordOptions = {}): Plan {
+  const { arms = ['base', 'fast'], classes = ['prose'], blocks = 4, perBlock = 2 } = options;
+  const promptsByBlock = (name: string) =>
+    Array.from({ length: blocks }, (_, block) =>
+      Array.from({ length: perBlock }, (_, i) => ({
+        id: `${name}-${block + 1}-${i + 1}`,
+        text: `${name} ${block} ${i}`,
+      })),
+    );
+  return {
+    schemaVersion: 1,
+    rota: '0.1.0',
+    protocol: 'made-up',
+    protocolSha256: '0'.repeat(64),
+    createdUtc: utc,
+    seed: 1,
+    orderKind: 'balanced',
+    blocks,
+    baseline: 'base',
+    arms: arms.map((name) => ({
+      name,
+      engine: 'strata',
+      model: 'm.gguf',
+      knobs: {},
+      argv: ['rota-strata', '--model', 'm.gguf', '--arm', name],
+      env: {},
+      lossyKnobs: [],
+      overrides: [],
+      ...options.arm?.(name),
+    })),
+    runs: Array.from({ length: blocks }, (_, b) =>
+      arms.map((arm, p) => ({ id: `b${b + 1}.p${p + 1}.${arm}`, block: b + 1, position: p + 1, arm })),
+    ).flat(),
+    workloads: classes.map((name) => ({
+      class: name,
+      maxNew: 64,
+      ignoreEos: true,
+      promptsByBlock: promptsByBlock(name),
+      warmupPrompts: [{ id: 'w01', text: 'warm' }],
+    })),
+    sampling: { temperature: 0, topP: 1, seed: 1 },
+    warmup: {
+      floorPromptsPerClass: 2,
+      floorTokens: 256,
+      windows: 5,
+      maxSlopePerWindow: 0.005,
+      maxHitRatioChange: 0.01,
+      capRequests: 20,
+      capSeconds: 600,
+    },
+    telemetryPeriodMs: 500,
+    guards: { foreignCpuShare: 0.1, foreignGpuPercent: 15 },
+    margin: 0.03,
+    expectedMinutes: 4,
+    minDetectableEffect: 0.06,
+    assumedSpread: { value: 0.017, source: 'assumed: a quiet machine; not measured here' },
+    ...options.plan,
+  };
+}
+
+function resultOf(answer: Answer): GenerateResult {
+  const tokens = answer.tokens ?? 64;
+  const ids = answer.ids === undefined ? Array.from({ length: tokens }, (_, i) => i) : answer.ids;
+  return {
+    ids,
+    text: null,
+    finish: answer.finish ?? 'length',
+    tokens,
+    decodeMs:
+      answer.decodeMs === undefined
+        ? (1000 * Math.max(0, tokens - 1)) / (answer.rate ?? 100)
+        : answer.decodeMs,
+    promptTokens: 20,
+    cachedPromptTokens: 0,
+    prefillMs: 50,
+    ttftMs: 55,
+    passMs: null,
+    counters: { ...KNOWN_COUNTERS, ...answer.counters },
+    raw: null,
+  };
+}
+
+function windowEvent(
+  run: string,
+  kind: WindowKind,
+  className: string,
+  prompt: string,
+  answer: Answer,
+): Extract<JournalEvent, { type: 'window' }> {
+  const result = resultOf(answer);
+  return {
+    type: 'window',
+    utc,
+    run,
+    kind,
+    class: className,
+    prompt,
+    startedMs: 0,
+    wallMs: 1,
+    result,
+    idsSha256: result.ids === null ? null : sha256(result.ids.join()),
+    load: {
+      ownCpuShare: 0.9,
+      foreignCpuShare: answer.foreignCpuShare === undefined ? 0.01 : answer.foreignCpuShare,
+      threadCpuShare: null,
+      rotaCpuShare: 0,
+      loadAverage1: null,
+      memAvailableBytes: null,
+      diskReadBytes: null,
+      gpus: null,
+    },
+    flags: answer.flags ?? [],
+  };
+}
+
+/** The events of one run, in order, from its start to its end. */
+export function runEvents(
+  plan: Plan,
+  run: Plan['runs'][number],
+  options: RecordOptions = {},
+  attempt = 1,
+): JournalEvent[] {
+  const { id, block, position, arm } = run;
+  const answer = options.answer ?? (() => ({}));
+  const windows = plan.workloads.flatMap((workload) => {
+    const of = (kind: WindowKind, prompt: string) =>
+      windowEvent(
+        id,
+        kind,
+        workload.class,
+        prompt,
+        answer({ arm, block, class: workload.class, prompt, kind }),
+      );
+    return [
+      of('prime', 'w01'),
+      ...(workload.promptsByBlock[block - 1] ?? []).map((prompt) => of('measure', prompt.id)),
+    ];
+  });
+  const ready = {
+    device: options.device ?? 'host',
+    fingerprint: options.fingerprint === undefined ? 'f' : options.fingerprint(arm),
+    moeLayers: 4,
+    topK: 2,
+    vocab: 512,
+    lossyKnobs: [],
+    ...(options.weightBytes === undefined ? {} : { weightBytes: options.weightBytes }),
+    raw: null,
+  };
+  const steady = options.steady?.(id) ?? true;
+  return [
+    { type: 'run_start', utc, run: id, attempt, block, position, arm, argv: [], env: {}, pid: 1 },
+    { type: 'ready', utc, run: id, loadMs: 1500, ready },
+    {
+      type: 'warmup_end',
+      utc,
+      run: id,
+      requests: 6,
+      tokens: 300,
+      seconds: 3,
+      steady,
+      reason: steady ? 'steady' : 'the cap',
+    },
+    ...windows,
+    {
+      type: 'run_end',
+      utc,
+      run: id,
+      status: 'ok',
+      reason: null,
+      exit: 0,
+      memoryReleased: true,
+      releaseMs: 5,
+      logTail: [],
+    },
+  ];
+}
+
+export function sessionEvents(options: RecordOptions = {}, resumed = false): JournalEvent[] {
+  const [memory, file] = options.ceilings ?? [2e9, 1e9];
+  return [
+    { type: 'session', utc, resumed, machine: options.machine ?? null, rota: '0.1.0', pid: 1 },
+    {
+      type: 'ceiling',
+      utc,
+      when: 'before',
+      memoryReadBytesPerSec: memory,
+      fileReadBytesPerSec: file,
+      raw: null,
+    },
+  ];
+}
+
+/** A whole session in which every planned run ended well. */
+export function makeRecord(options: RecordOptions = {}): { plan: Plan; events: JournalEvent[] } {
+  const plan = makePlan(options);
+  return {
+    plan,
+    events: [
+      ...sessionEvents(options),
+      ...plan.runs.flatMap((run) => runEvents(plan, run, options)),
+      { type: 'session_end', utc },
+    ],
+  };
+}
+
+export function verdictOf(record: { plan: Plan; events: JournalEvent[] }): Verdict {
+  return computeVerdict({ ...record, runFolder: 'folder', journalSha256: 'hash', sha256 });
+}
+
+export function row(verdict: Verdict, arm: string, className = 'prose'): ArmClassVerdict {
+  const found = verdict.arms.find((each) => each.arm === arm && each.class === className);
+  if (found === undefined) throw new Error(`no row for ${arm} ${className}`);
+  return found;
+}
+
+/** `fast` is twice the baseline, with a spread of about 1 % between blocks. */
+export const twice: RecordOptions = {
+  answer: ({ arm, block }) => ({ rate: arm === 'fast' ? 200 * (1 + 0.01 * (block % 2)) : 100 }),
+};
