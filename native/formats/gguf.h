@@ -38,6 +38,7 @@ struct GgufValue {
   GgufType element = GgufType::kU8;  // of an array; else same as type
   uint64_t count = 1;
   const uint8_t* payload = nullptr;
+  uint64_t bytes = 0;  // of the payload
 };
 
 class Gguf {

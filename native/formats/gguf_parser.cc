@@ -117,7 +117,8 @@ class Parser {
         return fail(position_, "key " + key + " is an array of arrays");
       }
     }
-    value.payload = file_.data() + position_;
+    const uint64_t payload_start = position_;
+    value.payload = file_.data() + payload_start;
     if (value.element == GgufType::kString) {
       ROTA_RETURN_IF_ERROR(skip_strings(value.count, "a string value"));
     } else {
@@ -125,6 +126,7 @@ class Parser {
       ROTA_RETURN_IF_ERROR(check_count(value.count, each, "array values"));
       ROTA_RETURN_IF_ERROR(take(value.count * each, "a value").status());
     }
+    value.bytes = position_ - payload_start;
     if (value.element == GgufType::kBool) {
       for (uint64_t i = 0; i < value.count; ++i) {
         if (value.payload[i] > 1) return fail(position_, "key " + key + " holds a bad boolean");

@@ -1,0 +1,281 @@
+#include "model/gguf_config.h"
+
+#include <string>
+
+namespace rota {
+namespace {
+
+constexpr const char* kArchitecture = "deepseek41";
+constexpr const char* kDraftArchitecture = "dflash";
+constexpr int kSqrtSoftplus = 4;  // expert_gating_func
+
+// Reads keys with one prefix; the first error sticks and later reads do nothing, so that a reader is a list of lines.
+class KeyReader {
+ public:
+  KeyReader(const Gguf& gguf, std::string prefix) : gguf_(gguf), prefix_(std::move(prefix)) {}
+
+  void i32(const char* key, int& out) { take(gguf_.i32(prefix_ + key), out); }
+  void i64(const char* key, int64_t& out) { take(gguf_.i64(prefix_ + key), out); }
+  void f32(const char* key, float& out) { take(gguf_.f32(prefix_ + key), out); }
+  void string(const char* key, std::string& out) { take(gguf_.string(prefix_ + key), out); }
+  void list(const char* key, std::vector<int>& out) { take(gguf_.i32_array(prefix_ + key), out); }
+  void list(const char* key, std::vector<int64_t>& out) {
+    take(gguf_.i64_array(prefix_ + key), out);
+  }
+  // A key that must have one value, because the model has no other way.
+  void fixed(const char* key, int expected) {
+    int found = expected;
+    i32(key, found);
+    if (status_.ok() && found != expected) {
+      status_ = gguf_.key_error(prefix_ + key, "is " + std::to_string(found) + ", only " +
+                                                   std::to_string(expected) + " is supported");
+    }
+  }
+  bool has(const char* key) const { return gguf_.has(prefix_ + key); }
+  Status status() const { return status_; }
+
+ private:
+  template <typename T>
+  void take(Result<T> result, T& out) {
+    if (!status_.ok()) return;
+    status_ = result.status();
+    if (status_.ok()) out = std::move(result).value();
+  }
+
+  const Gguf& gguf_;
+  std::string prefix_;
+  Status status_;
+};
+
+Status check_architecture(const Gguf& gguf, const char* expected) {
+  ROTA_ASSIGN_OR_RETURN(const std::string found, gguf.string("general.architecture"));
+  if (found == expected) return Status();
+  return gguf.key_error("general.architecture",
+                        "is \"" + found + "\", expected \"" + expected + "\"");
+}
+
+void read_shape(KeyReader& keys, Config& c) {
+  keys.i32("block_count", c.layers);
+  keys.i32("embedding_length", c.dim);
+  keys.i32("vocab_size", c.vocab);
+  keys.i32("attention.head_count", c.heads);
+  keys.fixed("attention.head_count_kv", 1);
+  keys.i32("attention.key_length", c.head_dim);
+  keys.i32("attention.q_lora_rank", c.q_lora);
+  keys.i32("attention.output_lora_rank", c.o_lora);
+  keys.i32("attention.output_group_count", c.o_groups);
+  keys.i32("attention.sliding_window", c.window);
+  keys.f32("attention.layer_norm_rms_epsilon", c.rms_eps);
+  keys.i32("rope.dimension_count", c.rope_dim);
+  keys.f32("rope.freq_base", c.theta);
+  keys.f32("rope.scaling.factor", c.rope_factor);
+  keys.i32("rope.scaling.original_context_length", c.rope_original_len);
+  keys.f32("rope.scaling.yarn_beta_fast", c.yarn_beta_fast);
+  keys.f32("rope.scaling.yarn_beta_slow", c.yarn_beta_slow);
+  keys.i32("hyper_connection.count", c.hc_mult);
+  keys.i32("hyper_connection.sinkhorn_iterations", c.hc_sinkhorn_iters);
+  keys.f32("hyper_connection.epsilon", c.hc_eps);
+}
+
+void read_sparse_attention(KeyReader& keys, Config& c) {
+  keys.list("attention.compress_ratios", c.ratios);
+  keys.f32("attention.compress_rope_freq_base", c.compress_theta);
+  keys.list("attention.kv_source_layer_ids", c.kv_source);
+  keys.list("attention.index_source_layer_ids", c.index_source);
+  keys.i32("attention.indexer.head_count", c.index_heads);
+  keys.i32("attention.indexer.key_length", c.index_head_dim);
+  keys.i32("attention.indexer.top_k", c.index_topk);
+  if (!keys.has("attention.candidate_source_layer_id")) return;
+  keys.i32("attention.candidate_source_layer_id", c.candidate_source);
+  keys.i32("attention.candidate_topk_blocks", c.candidate_blocks);
+  keys.i32("attention.candidate_block_size", c.candidate_block_size);
+}
+
+void read_experts(KeyReader& keys, Config& c) {
+  keys.i32("expert_count", c.experts);
+  keys.i32("expert_used_count", c.top_k);
+  keys.fixed("expert_shared_count", 1);
+  keys.i32("expert_feed_forward_length", c.moe_inter);
+  keys.fixed("expert_gating_func", kSqrtSoftplus);
+  keys.f32("expert_weights_scale", c.route_scale);
+}
+
+void read_engram(KeyReader& keys, Config& c) {
+  if (!keys.has("engram.layer_ids")) return;
+  keys.list("engram.layer_ids", c.engram_layers);
+  keys.i32("engram.n_heads", c.engram_heads);
+  keys.i32("engram.head_dim", c.engram_head_dim);
+  keys.i32("engram.max_ngram_size", c.engram_max_ngram);
+  keys.i32("engram.pad_token_id", c.engram_pad_id);
+  keys.i32("engram.compressed_vocab_size", c.engram_compressed_vocab);
+  keys.list("engram.primes", c.engram_primes);
+  keys.list("engram.offsets", c.engram_offsets);
+  keys.list("engram.multipliers", c.engram_multipliers);
+  keys.list("engram.token_map", c.engram_token_map);
+}
+
+// One limit a layer in the file, one limit in the config: they must agree.
+Status read_swiglu_limit(const Gguf& gguf, Config& c) {
+  const std::string key = std::string(kArchitecture) + ".swiglu_clamp_exp";
+  ROTA_ASSIGN_OR_RETURN(const std::vector<float> limits, gguf.f32_array(key));
+  if (limits.size() != static_cast<size_t>(c.layers)) {
+    return gguf.key_error(key, "has " + std::to_string(limits.size()) + " values for " +
+                                   std::to_string(c.layers) + " layers");
+  }
+  for (const float limit : limits) {
+    if (limit != limits.front()) return gguf.key_error(key, "differs between layers");
+  }
+  c.swiglu_limit = limits.front();
+  return Status();
+}
+
+void write_u32(GgufWriter& writer, const std::string& key, int value) {
+  writer.key_u32(key, static_cast<uint32_t>(value));
+}
+
+}  // namespace
+
+Result<Config> read_config(const Gguf& model) {
+  ROTA_RETURN_IF_ERROR(check_architecture(model, kArchitecture));
+  Config c;
+  KeyReader keys(model, std::string(kArchitecture) + ".");
+  read_shape(keys, c);
+  read_sparse_attention(keys, c);
+  read_experts(keys, c);
+  read_engram(keys, c);
+  ROTA_RETURN_IF_ERROR(keys.status());
+  ROTA_RETURN_IF_ERROR(read_swiglu_limit(model, c));
+  KeyReader general(model, "");
+  if (general.has("general.name")) general.string("general.name", c.name);
+  general.i32("tokenizer.ggml.bos_token_id", c.bos_id);
+  general.i32("tokenizer.ggml.eos_token_id", c.eos_id);
+  if (general.has("tokenizer.ggml.padding_token_id")) {
+    general.i32("tokenizer.ggml.padding_token_id", c.pad_id);
+  }
+  ROTA_RETURN_IF_ERROR(general.status());
+  // The list goes on over the draft stages; those belong to the sidecar.
+  if (c.layers > 0 && c.ratios.size() > static_cast<size_t>(c.layers)) {
+    c.ratios.resize(static_cast<size_t>(c.layers));
+  }
+  ROTA_RETURN_IF_ERROR(validate_config(c).with_context(model.shards().front().path()));
+  return c;
+}
+
+Status read_draft_config(const Gguf& model, const Gguf& sidecar, Config& config) {
+  ROTA_RETURN_IF_ERROR(check_architecture(sidecar, kDraftArchitecture));
+  const std::string& path = sidecar.shards().front().path();
+  Config c = config;
+  KeyReader keys(sidecar, std::string(kDraftArchitecture) + ".");
+  std::string target;
+  int dim = 0, vocab = 0;
+  keys.string("target_model_architecture", target);
+  keys.i32("embedding_length", dim);
+  keys.i32("vocab_size", vocab);
+  keys.i32("block_count", c.draft_stages);
+  keys.i32("block_size", c.draft_block);
+  keys.list("target_layers", c.draft_targets);
+  keys.i32("mask_token_id", c.draft_noise_id);
+  keys.i32("markov_rank", c.markov_rank);
+  keys.i32("expert_count", c.draft_experts);
+  keys.i32("expert_used_count", c.draft_top_k);
+  ROTA_RETURN_IF_ERROR(keys.status());
+  if (target != kArchitecture || dim != config.dim || vocab != config.vocab) {
+    return Status(Code::kLoad, path + ": this sidecar drafts for a " + target + " of width " +
+                                   std::to_string(dim) + " and vocabulary " +
+                                   std::to_string(vocab) + ", not for " +
+                                   model.shards().front().path());
+  }
+  if (c.draft_stages < 1) return Status(Code::kLoad, path + ": the sidecar has no stages");
+  c.ratios.resize(static_cast<size_t>(c.layers) + static_cast<size_t>(c.draft_stages), 0);
+  ROTA_RETURN_IF_ERROR(validate_config(c).with_context(path));
+  config = std::move(c);
+  return Status();
+}
+
+void write_config(const Config& c, GgufWriter& writer) {
+  const auto key = [](const char* name) { return std::string(kArchitecture) + "." + name; };
+  const auto u32 = [&](const char* name, int value) { write_u32(writer, key(name), value); };
+  const auto f32 = [&](const char* name, float value) { writer.key_f32(key(name), value); };
+  writer.key_string("general.architecture", kArchitecture);
+  writer.key_string("general.name", c.name);
+  u32("block_count", c.layers);
+  u32("context_length", c.rope_original_len * static_cast<int>(c.rope_factor));
+  u32("embedding_length", c.dim);
+  u32("vocab_size", c.vocab);
+  u32("attention.head_count", c.heads);
+  u32("attention.head_count_kv", 1);
+  u32("attention.key_length", c.head_dim);
+  u32("attention.value_length", c.head_dim);
+  u32("attention.q_lora_rank", c.q_lora);
+  u32("attention.output_lora_rank", c.o_lora);
+  u32("attention.output_group_count", c.o_groups);
+  u32("attention.sliding_window", c.window);
+  f32("attention.layer_norm_rms_epsilon", c.rms_eps);
+  writer.key_i32_array(key("attention.compress_ratios"), c.ratios);
+  f32("attention.compress_rope_freq_base", c.compress_theta);
+  writer.key_i32_array(key("attention.kv_source_layer_ids"), c.kv_source);
+  writer.key_i32_array(key("attention.index_source_layer_ids"), c.index_source);
+  u32("attention.indexer.head_count", c.index_heads);
+  u32("attention.indexer.key_length", c.index_head_dim);
+  u32("attention.indexer.top_k", c.index_topk);
+  if (c.candidate_source >= 0) {
+    u32("attention.candidate_source_layer_id", c.candidate_source);
+    u32("attention.candidate_topk_blocks", c.candidate_blocks);
+    u32("attention.candidate_block_size", c.candidate_block_size);
+  }
+  u32("rope.dimension_count", c.rope_dim);
+  f32("rope.freq_base", c.theta);
+  writer.key_string(key("rope.scaling.type"), "yarn");
+  f32("rope.scaling.factor", c.rope_factor);
+  u32("rope.scaling.original_context_length", c.rope_original_len);
+  f32("rope.scaling.yarn_beta_fast", c.yarn_beta_fast);
+  f32("rope.scaling.yarn_beta_slow", c.yarn_beta_slow);
+  u32("expert_count", c.experts);
+  u32("expert_used_count", c.top_k);
+  u32("expert_shared_count", 1);
+  u32("expert_feed_forward_length", c.moe_inter);
+  u32("expert_gating_func", kSqrtSoftplus);
+  f32("expert_weights_scale", c.route_scale);
+  writer.key_bool(key("expert_weights_norm"), true);
+  const std::vector<float> limits(static_cast<size_t>(c.layers), c.swiglu_limit);
+  writer.key_f32_array(key("swiglu_clamp_exp"), limits);
+  writer.key_f32_array(key("swiglu_clamp_shexp"), limits);
+  u32("hyper_connection.count", c.hc_mult);
+  u32("hyper_connection.sinkhorn_iterations", c.hc_sinkhorn_iters);
+  f32("hyper_connection.epsilon", c.hc_eps);
+  u32("hash_layer_count", 0);
+  if (c.engram_layers.empty()) return;
+  writer.key_i32_array(key("engram.layer_ids"), c.engram_layers);
+  u32("engram.n_heads", c.engram_heads);
+  u32("engram.head_dim", c.engram_head_dim);
+  u32("engram.max_ngram_size", c.engram_max_ngram);
+  u32("engram.pad_token_id", c.engram_pad_id);
+  u32("engram.compressed_vocab_size", c.engram_compressed_vocab);
+  std::vector<int64_t> rows;
+  for (int i = 0; i < static_cast<int>(c.engram_layers.size()); ++i) rows.push_back(c.engram_rows(i));
+  writer.key_i64_array(key("engram.num_embeddings"), rows);
+  writer.key_i64_array(key("engram.primes"), c.engram_primes);
+  writer.key_i64_array(key("engram.offsets"), c.engram_offsets);
+  writer.key_i64_array(key("engram.multipliers"), c.engram_multipliers);
+  writer.key_i32_array(key("engram.token_map"), c.engram_token_map);
+}
+
+void write_draft_config(const Config& c, GgufWriter& writer) {
+  const auto key = [](const char* name) { return std::string(kDraftArchitecture) + "." + name; };
+  const auto u32 = [&](const char* name, int value) { write_u32(writer, key(name), value); };
+  writer.key_string("general.architecture", kDraftArchitecture);
+  writer.key_string("general.name", c.name + " DSpark");
+  writer.key_string(key("target_model_architecture"), kArchitecture);
+  u32("embedding_length", c.dim);
+  u32("vocab_size", c.vocab);
+  u32("block_count", c.draft_stages);
+  u32("block_size", c.draft_block);
+  writer.key_i32_array(key("target_layers"), c.draft_targets);
+  u32("mask_token_id", c.draft_noise_id);
+  u32("markov_rank", c.markov_rank);
+  u32("expert_count", c.draft_experts);
+  u32("expert_used_count", c.draft_top_k);
+  u32("expert_feed_forward_length", c.moe_inter);
+}
+
+}  // namespace rota

@@ -1,0 +1,19 @@
+// GGUF keys <-> Config: architecture "deepseek41" for the model, "dflash" for the DSpark sidecar. Owns the key names.
+#pragma once
+
+#include "base/status.h"
+#include "formats/gguf.h"
+#include "formats/gguf_writer.h"
+#include "model/config.h"
+
+namespace rota {
+
+// The model's keys, without draft: draft_stages is 0 and ratios has `layers` entries. Validated.
+Result<Config> read_config(const Gguf& model);
+// Adds the sidecar's keys to a config of read_config() and validates the whole.
+Status read_draft_config(const Gguf& model, const Gguf& sidecar, Config& config);
+
+void write_config(const Config& config, GgufWriter& writer);
+void write_draft_config(const Config& config, GgufWriter& writer);
+
+}  // namespace rota
