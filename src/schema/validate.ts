@@ -44,6 +44,7 @@ function toProblems(issue: Issue, above: Path, schema: z.core.$ZodType, source: 
     }
     case 'invalid_union': {
       const branch = likelyBranch(issue.errors);
+      if (branch === undefined) return [problem(typeMessage(expectedOf(issue.errors), issue.input))];
       return branch.flatMap((inner) => toProblems(inner, path, schema, source));
     }
     case 'invalid_key':
@@ -65,11 +66,18 @@ function toProblems(issue: Issue, above: Path, schema: z.core.$ZodType, source: 
   }
 }
 
-/** Of the ways a union could have been meant, the one that got past the type of the whole. */
-function likelyBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] {
-  const wrongShape = (issues: readonly Issue[]): boolean =>
-    issues.some((issue) => issue.code === 'invalid_type' && issue.path.length === 0);
-  return branches.find((issues) => !wrongShape(issues)) ?? branches[0] ?? [];
+const wrongShape = (issue: Issue): boolean => issue.code === 'invalid_type' && issue.path.length === 0;
+
+/** Of the ways a union could have been meant, the one that got past the type of the whole, if any did. */
+function likelyBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
+  return branches.find((issues) => !issues.some(wrongShape));
+}
+
+function expectedOf(branches: readonly (readonly Issue[])[]): string {
+  const expected = branches
+    .flat()
+    .flatMap((issue) => (issue.code === 'invalid_type' ? [named(issue.expected)] : []));
+  return [...new Set(expected)].join(' or ');
 }
 
 const NAMES: Readonly<Record<string, string>> = {
@@ -82,8 +90,10 @@ const NAMES: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 };
 
+const named = (type: string): string => NAMES[type] ?? type;
+
 function typeMessage(expected: string, input: unknown): string {
-  const wanted = NAMES[expected] ?? expected;
+  const wanted = named(expected);
   return input === undefined ? `missing: expected ${wanted}` : `expected ${wanted}, got ${show(input)}`;
 }
 

@@ -1,6 +1,6 @@
 // YAML text with the position of every key and value. Knows nothing of what the file means.
 
-import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml';
 import { type Problem, throwProblems } from './problems.ts';
 
 export type Path = readonly PropertyKey[];
@@ -27,6 +27,13 @@ export function parseYaml(text: string, file: string): YamlSource {
     path: '',
     message: error.code === 'DUPLICATE_KEY' ? duplicateKey(text, error.pos[0]) : error.message,
   }));
+  visit(document, {
+    // The key is an ordinary name in YAML and none in a JavaScript object: it would vanish without a word.
+    Pair: (_, { key }) => {
+      if (!isScalar(key) || key.value !== '__proto__') return;
+      syntax.push({ where: at(startOf(key) ?? 0), path: '', message: 'the name "__proto__" cannot be used' });
+    },
+  });
   throwProblems(syntax);
   let value: unknown;
   try {
