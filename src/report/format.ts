@@ -7,8 +7,9 @@ export const NOT_KNOWN = 'n/a';
 /** Three to four significant digits, never in scientific notation and never with thousands separators. */
 export function number(value: Known): string {
   if (value === null) return NOT_KNOWN;
+  if (value === 0) return '0';
   const size = Math.abs(value);
-  const decimals = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : size >= 0.01 || size === 0 ? 3 : 5;
+  const decimals = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : size >= 0.01 ? 3 : 5;
   return value.toFixed(decimals);
 }
 
@@ -16,10 +17,12 @@ export function count(value: Known): string {
   return value === null ? NOT_KNOWN : String(value);
 }
 
-/** 0.873 as `87.3 %`. */
+/** 0.873 as `87.3 %`; a little is not nothing. */
 export function share(value: Known): string {
   if (value === null) return NOT_KNOWN;
   const percent = 100 * value;
+  if (percent === 0) return '0 %';
+  if (percent > 0 && percent < 0.05) return '<0.1 %';
   return `${percent.toFixed(Math.abs(percent) >= 100 ? 0 : 1)} %`;
 }
 

@@ -28,7 +28,8 @@ export function smallestEffect(spread: number, n: number, level: TestLevel): num
   let low = 0;
   let high = spread;
   while (pairedPower(high, spread, n, level.alpha) < level.power) high *= 2;
-  for (let i = 0; i < 60 && high - low > 1e-10 * high; i++) {
+  // A millionth is far below what a spread is ever known to.
+  while (high - low > 1e-6 * high) {
     const middle = (low + high) / 2;
     if (pairedPower(middle, spread, n, level.alpha) < level.power) low = middle;
     else high = middle;

@@ -83,13 +83,13 @@ function unfinishedRuns({ runs }: Replay): string[] {
 }
 
 function ceilingWarnings(rows: readonly ArmClassVerdict[]): string[] {
-  return rows.flatMap(({ arm, class: name, ceilingShare }) =>
-    ceilingShare !== null && ceilingShare > 1
-      ? [
-          `${arm}, ${name}: ${percent(ceilingShare)} of the ceiling is impossible: the subject fits a cache or the ceiling was mismeasured`,
-        ]
-      : [],
+  const above = rows.flatMap(({ arm, class: name, ceilingShare }) =>
+    ceilingShare !== null && ceilingShare > 1 ? [`${arm} ${name} ${percent(ceilingShare)}`] : [],
   );
+  if (above.length === 0) return [];
+  return [
+    `more than the ceiling is impossible: the subject fits a cache or the ceiling was mismeasured: ${listed(above)}`,
+  ];
 }
 
 function foreignLoad({ plan, ok }: Facts): string[] {

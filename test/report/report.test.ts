@@ -1,0 +1,229 @@
+// The reports of a verdict: what they say, that they fit, and that nothing unknown is printed as a number.
+
+import pc from 'picocolors';
+import { expect, test } from 'vitest';
+import { jsonReport, reportJson } from '../../src/report/json.ts';
+import { markdownReport } from '../../src/report/markdown.ts';
+import { inLook, type Look, NO_PAINT } from '../../src/report/paint.ts';
+import { terminalReport } from '../../src/report/terminal.ts';
+import { makeRecord, type RecordOptions, verdictOf } from '../core/verdict/record.ts';
+
+const LOOK: Look = { paint: NO_PAINT, ascii: false, width: 120 };
+
+/** Four arms in three classes, as an evening's work would give. */
+const evening: RecordOptions = {
+  arms: ['base', 'ram', 't1', 'bias'],
+  classes: ['enumeration', 'prose', 'code'],
+  arm: (name) => (name === 'bias' ? { lossyKnobs: ['route-bias'] } : {}),
+  ceilings: [200e6, 1.9e9],
+  answer: ({ arm, class: name, block }) => {
+    const rate = { enumeration: 310, prose: 201, code: 240 }[name] ?? 1;
+    const factor = { base: 1, ram: 2.31, t1: 0.62, bias: 1.3 }[arm] ?? 1;
+    const ids = arm === 'bias' ? new Array<number>(64).fill(7) : undefined;
+    return {
+      rate: rate * factor * (1 + 0.01 * ((block * arm.length) % 3)),
+      ...(ids === undefined ? {} : { ids }),
+    };
+  },
+};
+
+function made(options: RecordOptions) {
+  const record = makeRecord(options);
+  return { plan: record.plan, verdict: verdictOf(record) };
+}
+
+const terminal = (options: RecordOptions, look = LOOK): string => {
+  const { plan, verdict } = made(options);
+  return terminalReport(plan, verdict, look);
+};
+
+test('the whole page in a terminal', () => {
+  expect(terminal(evening)).toMatchInlineSnapshot(`
+    "made-up  folder
+    device host · 4 blocks, balanced order · 16 of 16 runs · memory 0.200 GB/s · file 1.90 GB/s
+
+    class        arm   tok/s  × base  interval     speed     output  tok/pass  ms/pass  prefill tok/s  TTFT ms  load s
+    ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    enumeration  base  313.1       –               baseline  L0          1.60     5.03          400.0    55.00    1.50
+                 ram   716.1   2.29×  2.23–2.35    faster    L0          1.60     2.20          400.0    55.00    1.50
+                 t1    194.6   0.62×  0.61–0.64    slower    L0          1.60     8.09          400.0    55.00    1.50
+                 bias  407.0   1.30×  1.30–1.30    faster    L3          1.60     3.87          400.0    55.00    1.50
+
+    prose        base  203.0       –               baseline  L0          1.60     7.76          400.0    55.00    1.50
+                 ram   464.3   2.29×  2.23–2.34    faster    L0          1.60     3.39          400.0    55.00    1.50
+                 t1    126.2  0.622×  0.612–0.631  slower    L0          1.60    12.48          400.0    55.00    1.50
+                 bias  263.9   1.30×  1.30–1.30    faster    L3          1.60     5.97          400.0    55.00    1.50
+
+    code         base  242.4       –               baseline  L0          1.60     6.50          400.0    55.00    1.50
+                 ram   554.4   2.29×  2.24–2.34    faster    L0          1.60     2.84          400.0    55.00    1.50
+                 t1    150.7   0.62×  0.61–0.63    slower    L0          1.60    10.45          400.0    55.00    1.50
+                 bias  315.1   1.30×  1.30–1.30    faster    L3          1.60     5.00          400.0    55.00    1.50
+
+    class        arm   lookups   hit  pcie   cpu  file  skipped  hit share  accepted  host MB/token  ceiling tok/s   of it
+    ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    enumeration  base     6400  2400     0  3200   800        0     37.5 %    38.3 %          0.159           1400  22.4 %
+                 ram      6400  2400     0  3200   800        0     37.5 %    38.3 %          0.159           1400  51.1 %
+                 t1       6400  2400     0  3200   800        0     37.5 %    38.3 %          0.159           1400  13.9 %
+                 bias     6400  2400     0  3200   800        0     37.5 %    38.3 %          0.159           1400  29.1 %
+
+    prose        base     6400  2400     0  3200   800        0     37.5 %    38.3 %          0.159           1400  14.5 %
+                 ram      6400  2400     0  3200   800        0     37.5 %    38.3 %          0.159           1400  33.2 %
+                 t1       6400  2400     0  3200   800        0     37.5 %    38.3 %          0.159           1400   9.0 %
+                 bias     6400  2400     0  3200   800        0     37.5 %    38.3 %          0.159           1400  18.9 %
+
+    code         base     6400  2400     0  3200   800        0     37.5 %    38.3 %          0.159           1400  17.3 %
+                 ram      6400  2400     0  3200   800        0     37.5 %    38.3 %          0.159           1400  39.6 %
+                 t1       6400  2400     0  3200   800        0     37.5 %    38.3 %          0.159           1400  10.8 %
+                 bias     6400  2400     0  3200   800        0     37.5 %    38.3 %          0.159           1400  22.5 %
+
+    enumeration · ram   same output, 2.29× faster (2.23–2.35)
+    enumeration · t1    same output, slower: 0.62× (0.61–0.64)
+    enumeration · bias  changed output and 1.30× faster (1.30–1.30): a trade, not a win
+    prose · ram         same output, 2.29× faster (2.23–2.34)
+    prose · t1          same output, slower: 0.622× (0.612–0.631)
+    prose · bias        changed output and 1.30× faster (1.30–1.30): a trade, not a win
+    code · ram          same output, 2.29× faster (2.24–2.34)
+    code · t1           same output, slower: 0.62× (0.61–0.63)
+    code · bias         changed output and 1.30× faster (1.30–1.30): a trade, not a win
+
+    ! measured on the host device: host numbers are not GPU numbers
+
+    tok/s: (tokens − 1) / (last − first token), a run at a time, geometric mean over blocks · × base: paired by block;
+      interval at the level at which Holm decides it (95 % over 9 comparisons) · MB: a million bytes · ceiling: bytes per
+      token over the measured bandwidth of the channel that takes longest · L0 same output, L1 same tokens by another path,
+      L3 changed, LX not verified
+    "
+  `);
+});
+
+test('it fits 120 columns', () => {
+  for (const line of terminal(evening).split('\n')) expect(line.length, line).toBeLessThanOrEqual(120);
+});
+
+test('words fold at the width of a narrow terminal, tables stay whole', () => {
+  const lines = terminal(evening, { ...LOOK, width: 80 }).split('\n');
+  for (const line of lines.filter((each) => each.startsWith('!') || each.includes(' · '))) {
+    expect(line.length, line).toBeLessThanOrEqual(80);
+  }
+});
+
+test('plain ASCII on request, for everything that Rota writes', () => {
+  expect(terminal(evening, { ...LOOK, ascii: true })).toMatch(/^[\n\x20-\x7e]*$/);
+  expect(inLook('模型 2×', { ...LOOK, ascii: true })).toBe('模型 2x');
+});
+
+test('colours only change colours', () => {
+  const colored = terminal(evening, { ...LOOK, paint: pc.createColors(true) });
+  expect(colored).toContain('\u001b[32mfaster\u001b[39m');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape sequences are what is removed
+  expect(colored.replace(/\u001b\[\d+m/g, '')).toBe(terminal(evening));
+});
+
+test('what is unknown is n/a, never 0', () => {
+  const text = terminal({
+    device: 'cuda:0',
+    ceilings: [null, null],
+    answer: () => ({
+      decodeMs: null,
+      ids: null,
+      counters: {
+        passes: null,
+        rows: null,
+        lookups: null,
+        bySource: { hit: null, pcie: null, cpu: null, file: null, skipped: null },
+        bytes: { hit: null, pcie: null, cpu: null, file: null, dense: null, engram: null },
+        offered: null,
+        accepted: null,
+        late: null,
+      },
+    }),
+  });
+  expect(
+    text.split('\n').filter((line) => line.includes(' base ') || line.includes(' fast ')),
+  ).toMatchInlineSnapshot(`
+    [
+      "class  arm   tok/s  × base  interval  speed         output  tok/pass  ms/pass  prefill tok/s  TTFT ms  load s",
+      "prose  base    n/a       –            baseline      L0           n/a      n/a          400.0    55.00    1.50",
+      "       fast    n/a     n/a            inconclusive  LX           n/a      n/a          400.0    55.00    1.50",
+      "prose  base      n/a  n/a   n/a  n/a   n/a      n/a        n/a            n/a            n/a    n/a",
+      "       fast      n/a  n/a   n/a  n/a   n/a      n/a        n/a            n/a            n/a    n/a",
+      "prose · fast  output not verified; speed not measured: the engine does not report decode times (the engine does not give",
+    ]
+  `);
+  expect(text).not.toMatch(/\bNaN\b|Infinity|null|undefined/);
+});
+
+test('a device of its own has its own bytes', () => {
+  expect(terminal({ device: 'cuda:0' })).toContain('device MB/token');
+  expect(terminal({})).not.toContain('device MB/token');
+});
+
+test('Markdown: rows that stay rows, whatever an arm is called', () => {
+  const { plan, verdict } = made({ ...evening, classes: ['prose'] });
+  expect(markdownReport(plan, verdict)).toMatchInlineSnapshot(`
+    "## made-up
+
+    device host · 4 blocks, balanced order · 16 of 16 runs · memory 0.200 GB/s · file 1.90 GB/s
+
+    | class | arm | tok/s | × base | interval | speed | output | tok/pass | ms/pass | prefill tok/s | TTFT ms | load s |
+    | --- | --- | ---: | ---: | --- | --- | --- | ---: | ---: | ---: | ---: | ---: |
+    | prose | base | 203.0 | – |  | baseline | L0 | 1.60 | 7.76 | 400.0 | 55.00 | 1.50 |
+    | prose | ram | 464.3 | 2.29× | 2.25–2.33 | faster | L0 | 1.60 | 3.39 | 400.0 | 55.00 | 1.50 |
+    | prose | t1 | 126.2 | 0.622× | 0.612–0.631 | slower | L0 | 1.60 | 12.48 | 400.0 | 55.00 | 1.50 |
+    | prose | bias | 263.9 | 1.30× | 1.30–1.30 | faster | L3 | 1.60 | 5.97 | 400.0 | 55.00 | 1.50 |
+
+    | class | arm | lookups | hit | pcie | cpu | file | skipped | hit share | accepted | host MB/token | ceiling tok/s | of it |
+    | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | prose | base | 6400 | 2400 | 0 | 3200 | 800 | 0 | 37.5 % | 38.3 % | 0.159 | 1400 | 14.5 % |
+    | prose | ram | 6400 | 2400 | 0 | 3200 | 800 | 0 | 37.5 % | 38.3 % | 0.159 | 1400 | 33.2 % |
+    | prose | t1 | 6400 | 2400 | 0 | 3200 | 800 | 0 | 37.5 % | 38.3 % | 0.159 | 1400 | 9.0 % |
+    | prose | bias | 6400 | 2400 | 0 | 3200 | 800 | 0 | 37.5 % | 38.3 % | 0.159 | 1400 | 18.9 % |
+
+    - **prose · ram**: same output, 2.29× faster (2.25–2.33)
+    - **prose · t1**: same output, slower: 0.622× (0.612–0.631)
+    - **prose · bias**: changed output and 1.30× faster (1.30–1.30): a trade, not a win
+
+    > measured on the host device: host numbers are not GPU numbers
+
+    <sub>tok/s: (tokens − 1) / (last − first token), a run at a time, geometric mean over blocks · × base: paired by block; interval at the level at which Holm decides it (95 % over 3 comparisons) · MB: a million bytes · ceiling: bytes per token over the measured bandwidth of the channel that takes longest · L0 same output, L1 same tokens by another path, L3 changed, LX not verified</sub>
+    "
+  `);
+  const odd = { ...verdict, arms: verdict.arms.map((row) => ({ ...row, arm: 'a|b*`c`\n<d>' })) };
+  const rows = markdownReport(plan, odd)
+    .split('\n')
+    .filter((line) => line.startsWith('| prose'));
+  expect(rows).toHaveLength(8);
+  expect(rows[0]).toContain('a\\|b\\*\\`c\\` \\<d\\>');
+});
+
+test('JSON: the keys that programs may rely on', () => {
+  const { verdict } = made(evening);
+  const json = reportJson(verdict);
+  expect(Object.keys(json)).toEqual(['device', 'runs', 'arms']);
+  expect(json.runs[0]).toEqual({ id: 'b1.p1.base', status: 'ok' });
+  expect(Object.keys(json.arms[0] ?? {})).toMatchInlineSnapshot(`
+    [
+      "arm",
+      "class",
+      "output",
+      "speed",
+      "ratio",
+      "tokPerSec",
+      "tokensPerPass",
+      "msPerPass",
+      "prefillTokPerSec",
+      "ttftMs",
+      "loadS",
+      "hostBytesPerToken",
+      "deviceBytesPerToken",
+      "ceilingTokPerSec",
+      "lookups",
+      "rows",
+      "passes",
+      "idsSha256",
+      "command",
+      "perBlock",
+    ]
+  `);
+  expect(JSON.parse(jsonReport(verdict))).toEqual(JSON.parse(JSON.stringify(json)));
+});
