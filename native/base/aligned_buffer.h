@@ -1,4 +1,5 @@
-// Owned, aligned memory. Running out is a Status that names the bytes; knows nothing of what is stored.
+// Owned, aligned memory. Running out is a Status that names the bytes; knows nothing of what is
+// stored.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +19,8 @@ class AlignedBuffer {
   AlignedBuffer& operator=(AlignedBuffer&& other) noexcept;
   ~AlignedBuffer();
 
-  // alignment: a power of two >= sizeof(void*). huge_pages asks the kernel for transparent huge pages; it may decline.
-  // Contents are unspecified. kOutOfMemory names the bytes asked.
+  // alignment: a power of two >= sizeof(void*). huge_pages asks the kernel for transparent huge
+  // pages; it may decline. Contents are unspecified. kOutOfMemory names the bytes asked.
   static Result<AlignedBuffer> allocate(size_t bytes, size_t alignment = kCacheLine,
                                         bool huge_pages = false);
 

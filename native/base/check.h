@@ -1,4 +1,5 @@
-// ROTA_CHECK: our own mistakes end the process with the values that prove them. Never for what a file or user can cause.
+// ROTA_CHECK: our own mistakes end the process with the values that prove them. Never for what a
+// file or user can cause.
 #pragma once
 
 #include <cstdio>
@@ -18,8 +19,8 @@ template <typename... Parts>
 }  // namespace rota::check_internal
 
 // ROTA_CHECK(n % 32 == 0, "row length", n);
-#define ROTA_CHECK(condition, ...)                                                           \
-  do {                                                                                       \
-    if (!(condition)) [[unlikely]]                                                           \
+#define ROTA_CHECK(condition, ...)                                                             \
+  do {                                                                                         \
+    if (!(condition)) [[unlikely]]                                                             \
       ::rota::check_internal::fail(__FILE__, __LINE__, #condition __VA_OPT__(, ) __VA_ARGS__); \
   } while (false)

@@ -1,4 +1,5 @@
-// What this CPU can execute, asked once. ROTA_CPU=portable hides every vector extension, for tests of the portable path.
+// What this CPU can execute, asked once. ROTA_CPU=portable hides every vector extension, for tests
+// of the portable path.
 #pragma once
 
 namespace rota {

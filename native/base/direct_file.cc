@@ -29,7 +29,8 @@ std::string at(const std::string& path, uint64_t offset) {
   return path + ": offset " + std::to_string(offset);
 }
 
-// True when a read through fd works as O_DIRECT: some file systems accept the flag and refuse the read.
+// True when a read through fd works as O_DIRECT: some file systems accept the flag and refuse the
+// read.
 bool probe(int fd, std::string* reason) {
   auto buffer = AlignedBuffer::allocate(DirectFile::kAlignment, DirectFile::kAlignment);
   if (!buffer.ok()) {
@@ -94,7 +95,8 @@ Status DirectFile::check_span(uint64_t offset, size_t bytes) const {
 Result<size_t> DirectFile::read_aligned(uint64_t offset, size_t bytes, uint8_t* out) const {
   size_t reached = 0;  // bytes of the range that are in `out`
   while (reached < bytes) {
-    // A short read may end off the sector grid; the next transfer must start on it, so it repeats a few bytes.
+    // A short read may end off the sector grid; the next transfer must start on it, so it repeats a
+    // few bytes.
     const size_t from = align_down(offset + reached) - offset;
     const ssize_t got = pread(fd_, out + from, bytes - from, static_cast<off_t>(offset + from));
     if (got < 0) {

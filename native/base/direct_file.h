@@ -1,4 +1,5 @@
-// Positioned reads that bypass the page cache where the file system lets them. Owns a descriptor; thread-safe.
+// Positioned reads that bypass the page cache where the file system lets them. Owns a descriptor;
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,8 @@ namespace rota {
 
 class DirectFile {
  public:
-  // Offsets, lengths and addresses of an O_DIRECT transfer are multiples of this (covers 512 and 4096-byte sectors).
+  // Offsets, lengths and addresses of an O_DIRECT transfer are multiples of this (covers 512 and
+  // 4096-byte sectors).
   static constexpr size_t kAlignment = 4096;
 
   DirectFile() = default;
@@ -21,21 +23,23 @@ class DirectFile {
 
   static Result<DirectFile> open(const std::string& path);
 
-  // false: the file system refused O_DIRECT, reads go through the page cache; why_buffered() has its words.
+  // false: the file system refused O_DIRECT, reads go through the page cache; why_buffered() has
+  // its words.
   bool direct() const { return why_buffered_.empty(); }
   const std::string& why_buffered() const { return why_buffered_; }
   uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }
 
-  // Copies bytes [offset, offset + bytes) to out, through an aligned bounce buffer of the calling thread.
-  // kIo names file, offset and reason; reading past the end is kIo.
+  // Copies bytes [offset, offset + bytes) to out, through an aligned bounce buffer of the calling
+  // thread. kIo names file, offset and reason; reading past the end is kIo.
   Status read(uint64_t offset, size_t bytes, void* out) const;
 
   // Bytes that a buffer for read_in_place() must have for any span of `bytes`.
   static constexpr size_t in_place_capacity(size_t bytes) {
     return (bytes + kAlignment - 1) / kAlignment * kAlignment + kAlignment;
   }
-  // Without the copy: `buffer` is kAlignment-aligned and has in_place_capacity(bytes); the result points into it.
+  // Without the copy: `buffer` is kAlignment-aligned and has in_place_capacity(bytes); the result
+  // points into it.
   Result<uint8_t*> read_in_place(uint64_t offset, size_t bytes, uint8_t* buffer) const;
 
  private:

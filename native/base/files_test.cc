@@ -1,4 +1,5 @@
-// Files: maps and direct reads give the bytes of the file, at any span, and say what went wrong where.
+// Files: maps and direct reads give the bytes of the file, at any span, and say what went wrong
+// where.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -64,7 +65,8 @@ void check_all_spans(const std::string& path, const std::string& bytes) {
 
 TEST_CASE("direct reads of any span, also across the bounce buffer's end") {
   const TempDir dir;
-  for (const size_t size : {size_t{1}, size_t{4095}, size_t{4096}, size_t{10001}, size_t{2500001}}) {
+  for (const size_t size :
+       {size_t{1}, size_t{4095}, size_t{4096}, size_t{10001}, size_t{2500001}}) {
     const std::string bytes = noise(size);
     check_all_spans(dir.write("span.bin", bytes), bytes);
   }

@@ -1,4 +1,5 @@
-// Counter-based random bits: FNV-1a of names and the SplitMix64 finaliser. Stateless, so any value can be made alone.
+// Counter-based random bits: FNV-1a of names and the SplitMix64 finaliser. Stateless, so any value
+// can be made alone.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,8 @@
 
 namespace rota {
 
-// The code decides the process's exit status (engine contract): kUsage 2, kLoad and kIo 3, kOutOfMemory 4.
+// The code decides the process's exit status (engine contract): kUsage 2, kLoad and kIo 3,
+// kOutOfMemory 4.
 enum class Code { kOk, kUsage, kLoad, kIo, kOutOfMemory, kBadRequest, kCancelled };
 
 class [[nodiscard]] Status {
@@ -33,8 +34,8 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}                 // NOLINT: implicit on purpose
-  Result(Status status) : status_(std::move(status)) {}         // NOLINT: implicit on purpose
+  Result(T value) : value_(std::move(value)) {}          // NOLINT: implicit on purpose
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT: implicit on purpose
 
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
@@ -51,8 +52,8 @@ class [[nodiscard]] Result {
 
 }  // namespace rota
 
-#define ROTA_RETURN_IF_ERROR(expr)                    \
-  do {                                                \
+#define ROTA_RETURN_IF_ERROR(expr)                       \
+  do {                                                   \
     if (::rota::Status s_ = (expr); !s_.ok()) return s_; \
   } while (false)
 

@@ -24,11 +24,13 @@ namespace {
 using Word = std::atomic<uint32_t>;
 
 void futex_wait(Word& word, uint32_t seen) {
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr,
+          0);
 }
 
 void futex_wake(Word& word, int count) {
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE_PRIVATE, count, nullptr,
+          nullptr, 0);
 }
 
 void pause_cpu() {
@@ -37,9 +39,10 @@ void pause_cpu() {
 #endif
 }
 
-// A word that threads wait on: spin for a while, then sleep in the kernel. The waker pays a system call only for
-// sleepers. (Store of the word, then load of `sleepers`; sleeper: add to `sleepers`, then the kernel compares the
-// word. Both sequentially consistent, so one of the two sees the other.)
+// A word that threads wait on: spin for a while, then sleep in the kernel. The waker pays a system
+// call only for sleepers. (Store of the word, then load of `sleepers`; sleeper: add to `sleepers`,
+// then the kernel compares the word. Both sequentially consistent, so one of the two sees the
+// other.)
 struct Gate {
   alignas(64) Word word{0};
   alignas(64) std::atomic<int> sleepers{0};
@@ -73,8 +76,9 @@ constexpr uint64_t pack(uint32_t epoch, uint32_t left) { return (uint64_t{epoch}
 }  // namespace
 
 struct ThreadPool::Impl {
-  // Epoch of the job and number of its unclaimed tasks in one word: a claim is a compare-exchange of both, so a worker
-  // that is late by any time can never claim a task of the next job. Nothing else decides whether a task is left.
+  // Epoch of the job and number of its unclaimed tasks in one word: a claim is a compare-exchange
+  // of both, so a worker that is late by any time can never claim a task of the next job. Nothing
+  // else decides whether a task is left.
   alignas(64) std::atomic<uint64_t> claim{0};
   std::atomic<const std::function<void(int)>*> fn{nullptr};
   std::atomic<uint32_t> tasks{0};
@@ -88,7 +92,8 @@ struct ThreadPool::Impl {
   int64_t busy_ns = 0;
   std::vector<std::thread> workers;
 
-  // Claims and runs tasks of `job` until none is left; the thread that finishes the last one opens `done`.
+  // Claims and runs tasks of `job` until none is left; the thread that finishes the last one opens
+  // `done`.
   void work(uint32_t job) {
     uint32_t completed = 0;
     uint64_t seen = claim.load(std::memory_order_acquire);
@@ -99,13 +104,15 @@ struct ThreadPool::Impl {
                                        std::memory_order_acquire)) {
         continue;
       }
-      // From here until `finished` has this task, run() cannot return, so `fn` and `tasks` are this job's.
+      // From here until `finished` has this task, run() cannot return, so `fn` and `tasks` are this
+      // job's.
       (*fn.load(std::memory_order_relaxed))(
           static_cast<int>(tasks.load(std::memory_order_relaxed) - left));
       ++completed;
       seen = claim.load(std::memory_order_acquire);
     }
-    // A thread that claimed nothing must not touch `finished`: it may belong to the next job already.
+    // A thread that claimed nothing must not touch `finished`: it may belong to the next job
+    // already.
     if (completed == 0) return;
     const uint32_t total = tasks.load(std::memory_order_relaxed);
     if (finished.fetch_add(completed, std::memory_order_acq_rel) + completed == total) {

@@ -9,15 +9,18 @@
 namespace rota {
 
 struct ThreadPoolOptions {
-  int threads = 0;                 // all threads including the caller; 0 = usable_cores() of topology.h
-  bool pin = true;                 // one worker a core, from the second allowed core on; more workers than cores: none
-  std::string name = "rota-pool";  // workers are named NAME-1, NAME-2, ... (the caller is 0); 15 characters count
-  int spin_us = 50;                // spin this long for the next job, then sleep: other tenants need the core
+  int threads = 0;  // all threads including the caller; 0 = usable_cores() of topology.h
+  bool pin =
+      true;  // one worker a core, from the second allowed core on; more workers than cores: none
+  std::string name =
+      "rota-pool";   // workers are named NAME-1, NAME-2, ... (the caller is 0); 15 characters count
+  int spin_us = 50;  // spin this long for the next job, then sleep: other tenants need the core
 };
 
-// run() is a barrier: it returns when every task is done. Tasks are claimed one by one, in index order, by
-// whichever thread is free; so a task must not depend on which thread runs it. Only one run() at a time.
-// The caller is never pinned: threads that it starts later (file readers) would inherit that.
+// run() is a barrier: it returns when every task is done. Tasks are claimed one by one, in index
+// order, by whichever thread is free; so a task must not depend on which thread runs it. Only one
+// run() at a time. The caller is never pinned: threads that it starts later (file readers) would
+// inherit that.
 class ThreadPool {
  public:
   explicit ThreadPool(const ThreadPoolOptions& options);

@@ -1,4 +1,5 @@
-// The pool's promises: every task once, in claim order, a barrier, at any thread count and any number of tiny runs.
+// The pool's promises: every task once, in claim order, a barrier, at any thread count and any
+// number of tiny runs.
 #include "base/thread_pool.h"
 
 #include <doctest/doctest.h>
@@ -36,8 +37,8 @@ TEST_CASE("every task runs exactly once, whatever the thread count") {
   }
 }
 
-// Thousands of tiny jobs whose closures die at once: a worker that claims a task of the next job, or touches a
-// finished one, writes into the wrong vector (and the sanitizers see it).
+// Thousands of tiny jobs whose closures die at once: a worker that claims a task of the next job,
+// or touches a finished one, writes into the wrong vector (and the sanitizers see it).
 TEST_CASE("late workers never cross into the next job") {
   for (const int threads : {2, 5}) {
     for (const int spin_us : {0, 50}) {
@@ -65,7 +66,8 @@ TEST_CASE("tasks are claimed in index order") {
   std::atomic<int> started{0};
   std::atomic<int> out_of_order{0};
   wide.run(500, [&](int task) {
-    // Of the tasks before this one at most 2 can be claimed by the other threads and not have come this far.
+    // Of the tasks before this one at most 2 can be claimed by the other threads and not have come
+    // this far.
     if (started.fetch_add(1) < task - 2) out_of_order.fetch_add(1);
   });
   CHECK(out_of_order.load() == 0);
@@ -81,7 +83,8 @@ TEST_CASE("sleeping workers wake up") {
     pool.run(2, [&](int task) {
       ran[static_cast<size_t>(task)] = std::this_thread::get_id();
       arrived.fetch_add(1);
-      // Hold the first task until the second is claimed by somebody else, with a way out for a stalled machine.
+      // Hold the first task until the second is claimed by somebody else, with a way out for a
+      // stalled machine.
       const int64_t limit = now_ns() + 200'000'000;
       while (arrived.load() < 2 && now_ns() < limit) std::this_thread::yield();
     });

@@ -11,7 +11,8 @@
 namespace rota {
 namespace {
 
-// The kernel's list of a core's hardware threads ("0,64"): equal text means the same core. Empty where sysfs is absent.
+// The kernel's list of a core's hardware threads ("0,64"): equal text means the same core. Empty
+// where sysfs is absent.
 std::string sibling_list(int cpu) {
   std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(cpu) +
                      "/topology/thread_siblings_list");
@@ -27,7 +28,8 @@ std::string read_line(const std::string& path) {
   return text;
 }
 
-// The tightest quota from the process's own cgroup up to the root (cgroup v2); 0 when there is none.
+// The tightest quota from the process's own cgroup up to the root (cgroup v2); 0 when there is
+// none.
 int cgroup_quota_cores() {
   std::ifstream file("/proc/self/cgroup");
   std::string line, group;
@@ -36,7 +38,8 @@ int cgroup_quota_cores() {
   }
   int tightest = 0;
   for (;;) {
-    const int quota = topology_internal::quota_cores(read_line("/sys/fs/cgroup" + group + "/cpu.max"));
+    const int quota =
+        topology_internal::quota_cores(read_line("/sys/fs/cgroup" + group + "/cpu.max"));
     if (quota > 0) tightest = tightest == 0 ? quota : std::min(tightest, quota);
     const size_t slash = group.rfind('/');
     if (group.empty() || slash == std::string::npos) return tightest;

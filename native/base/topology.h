@@ -1,4 +1,5 @@
-// Which CPUs this process may use, one entry a physical core. Reads affinity, sysfs and cgroup; starts no thread.
+// Which CPUs this process may use, one entry a physical core. Reads affinity, sysfs and cgroup;
+// starts no thread.
 #pragma once
 
 #include <string>
@@ -6,10 +7,12 @@
 
 namespace rota {
 
-// One allowed logical CPU of each physical core, ascending: the affinity mask without its hyper-thread siblings.
+// One allowed logical CPU of each physical core, ascending: the affinity mask without its
+// hyper-thread siblings.
 std::vector<int> allowed_core_cpus();
 
-// Threads worth starting: physical cores, lowered to the cgroup's CPU quota (rounded up) where one is set. At least 1.
+// Threads worth starting: physical cores, lowered to the cgroup's CPU quota (rounded up) where one
+// is set. At least 1.
 int usable_cores();
 
 namespace topology_internal {

@@ -25,10 +25,10 @@ constexpr std::array<FormatInfo, 9> kFormats = {{
 
 // Type numbers of ggml that a file may carry and we do not decode.
 constexpr std::pair<uint32_t, const char*> kForeignTypes[] = {
-    {2, "Q4_0"},     {3, "Q4_1"},     {6, "Q5_0"},    {7, "Q5_1"},     {9, "Q8_1"},   {10, "Q2_K"},
-    {12, "Q4_K"},    {13, "Q5_K"},    {14, "Q6_K"},   {15, "Q8_K"},    {16, "IQ2_XXS"}, {17, "IQ2_XS"},
-    {18, "IQ3_XXS"}, {19, "IQ1_S"},   {20, "IQ4_NL"}, {21, "IQ3_S"},   {22, "IQ2_S"}, {23, "IQ4_XS"},
-    {24, "I8"},      {25, "I16"},     {28, "F64"},    {29, "IQ1_M"},   {34, "TQ1_0"}, {35, "TQ2_0"},
+    {2, "Q4_0"},     {3, "Q4_1"},    {6, "Q5_0"},    {7, "Q5_1"},   {9, "Q8_1"},     {10, "Q2_K"},
+    {12, "Q4_K"},    {13, "Q5_K"},   {14, "Q6_K"},   {15, "Q8_K"},  {16, "IQ2_XXS"}, {17, "IQ2_XS"},
+    {18, "IQ3_XXS"}, {19, "IQ1_S"},  {20, "IQ4_NL"}, {21, "IQ3_S"}, {22, "IQ2_S"},   {23, "IQ4_XS"},
+    {24, "I8"},      {25, "I16"},    {28, "F64"},    {29, "IQ1_M"}, {34, "TQ1_0"},   {35, "TQ2_0"},
     {39, "MXFP4"},   {142, "PQ2_0"},
 };
 
@@ -129,15 +129,24 @@ Result<size_t> row_bytes(Format format, uint64_t n) {
 void decode_row(Format format, const void* in, float* out, size_t n) {
   check_length(format, n);
   switch (format) {
-    case Format::kF32: std::memcpy(out, in, n * sizeof(float)); return;
-    case Format::kF16: return decode_halves<fp16_to_float>(in, out, n);
-    case Format::kBF16: return decode_halves<bf16_to_float>(in, out, n);
-    case Format::kQ8_0: return decode_blocks<BlockQ8_0>(in, out, n);
-    case Format::kQ2_0: return decode_blocks<BlockQ2_0>(in, out, n);
-    case Format::kQ3_K: return decode_blocks<BlockQ3_K>(in, out, n);
-    case Format::kPTQ1_0: return decode_blocks<BlockPTQ1_0>(in, out, n);
+    case Format::kF32:
+      std::memcpy(out, in, n * sizeof(float));
+      return;
+    case Format::kF16:
+      return decode_halves<fp16_to_float>(in, out, n);
+    case Format::kBF16:
+      return decode_halves<bf16_to_float>(in, out, n);
+    case Format::kQ8_0:
+      return decode_blocks<BlockQ8_0>(in, out, n);
+    case Format::kQ2_0:
+      return decode_blocks<BlockQ2_0>(in, out, n);
+    case Format::kQ3_K:
+      return decode_blocks<BlockQ3_K>(in, out, n);
+    case Format::kPTQ1_0:
+      return decode_blocks<BlockPTQ1_0>(in, out, n);
     case Format::kI32:
-    case Format::kI64: break;
+    case Format::kI64:
+      break;
   }
   ROTA_CHECK(false, "integers are not weights:", format_info(format).name);
 }
@@ -145,15 +154,24 @@ void decode_row(Format format, const void* in, float* out, size_t n) {
 void encode_row(Format format, const float* in, void* out, size_t n) {
   check_length(format, n);
   switch (format) {
-    case Format::kF32: std::memcpy(out, in, n * sizeof(float)); return;
-    case Format::kF16: return encode_halves<float_to_fp16>(in, out, n);
-    case Format::kBF16: return encode_halves<float_to_bf16>(in, out, n);
-    case Format::kQ8_0: return encode_blocks<BlockQ8_0>(in, out, n);
-    case Format::kQ2_0: return encode_blocks<BlockQ2_0>(in, out, n);
-    case Format::kQ3_K: return encode_blocks<BlockQ3_K>(in, out, n);
-    case Format::kPTQ1_0: return encode_blocks<BlockPTQ1_0>(in, out, n);
+    case Format::kF32:
+      std::memcpy(out, in, n * sizeof(float));
+      return;
+    case Format::kF16:
+      return encode_halves<float_to_fp16>(in, out, n);
+    case Format::kBF16:
+      return encode_halves<float_to_bf16>(in, out, n);
+    case Format::kQ8_0:
+      return encode_blocks<BlockQ8_0>(in, out, n);
+    case Format::kQ2_0:
+      return encode_blocks<BlockQ2_0>(in, out, n);
+    case Format::kQ3_K:
+      return encode_blocks<BlockQ3_K>(in, out, n);
+    case Format::kPTQ1_0:
+      return encode_blocks<BlockPTQ1_0>(in, out, n);
     case Format::kI32:
-    case Format::kI64: break;
+    case Format::kI64:
+      break;
   }
   ROTA_CHECK(false, "integers are not weights:", format_info(format).name);
 }

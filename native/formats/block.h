@@ -1,4 +1,5 @@
-// Block formats of GGUF tensors: sizes, exact decoding, reference encoding. Bit layouts: native/formats/README.md.
+// Block formats of GGUF tensors: sizes, exact decoding, reference encoding. Bit layouts:
+// native/formats/README.md.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,15 @@ namespace rota {
 
 // Values are ggml's type numbers, so that a header's number is the enum's value.
 enum class Format : uint32_t {
-  kF32 = 0, kF16 = 1, kQ8_0 = 8, kQ3_K = 11, kI32 = 26, kI64 = 27, kBF16 = 30, kQ2_0 = 42, kPTQ1_0 = 143,
+  kF32 = 0,
+  kF16 = 1,
+  kQ8_0 = 8,
+  kQ3_K = 11,
+  kI32 = 26,
+  kI64 = 27,
+  kBF16 = 30,
+  kQ2_0 = 42,
+  kPTQ1_0 = 143,
 };
 
 struct FormatInfo {
@@ -35,7 +44,8 @@ Result<Format> parse_format(std::string_view name);
 // True for the formats that decode to float weights (all but the integers).
 bool is_weight_format(Format format);
 
-// Bytes of a row of n weights; n must be a multiple of block_weights (kLoad otherwise, naming both).
+// Bytes of a row of n weights; n must be a multiple of block_weights (kLoad otherwise, naming
+// both).
 Result<size_t> row_bytes(Format format, uint64_t n);
 
 // Exact: float(out[i]) is the value the format defines. n multiple of block_weights.

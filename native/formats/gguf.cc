@@ -19,14 +19,22 @@ __int128 load_integer(GgufType type, const uint8_t* payload) {
     return static_cast<__int128>(value);
   };
   switch (type) {
-    case GgufType::kU8: return load(uint8_t{});
-    case GgufType::kI8: return load(int8_t{});
-    case GgufType::kU16: return load(uint16_t{});
-    case GgufType::kI16: return load(int16_t{});
-    case GgufType::kU32: return load(uint32_t{});
-    case GgufType::kI32: return load(int32_t{});
-    case GgufType::kI64: return load(int64_t{});
-    default: return load(uint64_t{});
+    case GgufType::kU8:
+      return load(uint8_t{});
+    case GgufType::kI8:
+      return load(int8_t{});
+    case GgufType::kU16:
+      return load(uint16_t{});
+    case GgufType::kI16:
+      return load(int16_t{});
+    case GgufType::kU32:
+      return load(uint32_t{});
+    case GgufType::kI32:
+      return load(int32_t{});
+    case GgufType::kI64:
+      return load(int64_t{});
+    default:
+      return load(uint64_t{});
   }
 }
 
@@ -118,10 +126,10 @@ Result<Gguf> Gguf::open(const std::string& path) {
   }
   ROTA_ASSIGN_OR_RETURN(const uint64_t promised, gguf.u64("split.tensors.count"));
   if (promised == gguf.tensors_.size()) return gguf;
-  return gguf.key_error("split.tensors.count",
-                        "promises " + std::to_string(promised) + " tensors, the " +
-                            std::to_string(count) + " files have " +
-                            std::to_string(gguf.tensors_.size()));
+  return gguf.key_error("split.tensors.count", "promises " + std::to_string(promised) +
+                                                   " tensors, the " + std::to_string(count) +
+                                                   " files have " +
+                                                   std::to_string(gguf.tensors_.size()));
 }
 
 const GgufTensor* Gguf::tensor(std::string_view name) const {

@@ -1,5 +1,5 @@
-// GGUF v3 files, split or not, mapped and checked. Every count, length and offset of a header is refused when it does
-// not fit the file. Knows the container; knows nothing of models.
+// GGUF v3 files, split or not, mapped and checked. Every count, length and offset of a header is
+// refused when it does not fit the file. Knows the container; knows nothing of models.
 #pragma once
 
 #include <array>
@@ -17,7 +17,19 @@
 namespace rota {
 
 enum class GgufType : uint32_t {
-  kU8, kI8, kU16, kI16, kU32, kI32, kF32, kBool, kString, kArray, kU64, kI64, kF64,
+  kU8,
+  kI8,
+  kU16,
+  kI16,
+  kU32,
+  kI32,
+  kF32,
+  kBool,
+  kString,
+  kArray,
+  kU64,
+  kI64,
+  kF64,
 };
 const char* gguf_type_name(GgufType type);
 
@@ -43,8 +55,8 @@ struct GgufValue {
 
 class Gguf {
  public:
-  // PATH may be a whole file or any shard NAME-00001-of-0000N.gguf; the other shards are found beside it.
-  // Every error is kLoad, one line: file, what, and the offset in the header.
+  // PATH may be a whole file or any shard NAME-00001-of-0000N.gguf; the other shards are found
+  // beside it. Every error is kLoad, one line: file, what, and the offset in the header.
   static Result<Gguf> open(const std::string& path);
 
   const std::vector<MmapFile>& shards() const { return shards_; }
@@ -55,8 +67,8 @@ class Gguf {
   const GgufValue* find(std::string_view key) const;  // nullptr when absent
   bool has(std::string_view key) const { return find(key) != nullptr; }
 
-  // Typed getters: kLoad naming file and key when absent, of another kind, or out of the type's range. Any integer
-  // width is accepted where the value fits.
+  // Typed getters: kLoad naming file and key when absent, of another kind, or out of the type's
+  // range. Any integer width is accepted where the value fits.
   Result<uint32_t> u32(std::string_view key) const;
   Result<int32_t> i32(std::string_view key) const;
   Result<uint64_t> u64(std::string_view key) const;

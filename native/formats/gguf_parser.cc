@@ -31,7 +31,8 @@ class Parser {
 
  private:
   Status fail(uint64_t offset, const std::string& message) const {
-    return Status(Code::kLoad, file_.path() + ": offset " + std::to_string(offset) + ": " + message);
+    return Status(Code::kLoad,
+                  file_.path() + ": offset " + std::to_string(offset) + ": " + message);
   }
 
   // The next `bytes` bytes of the header, or an error that says what was being read.
@@ -53,7 +54,8 @@ class Parser {
     return Status();
   }
 
-  // A count that cannot be right, however small its items are, is refused before anything is made of it.
+  // A count that cannot be right, however small its items are, is refused before anything is made
+  // of it.
   Status check_count(uint64_t count, uint64_t least_bytes, const char* what) const {
     if (count <= (file_.size() - position_) / least_bytes) return Status();
     return fail(position_, "the header claims " + std::to_string(count) + " " + what +
@@ -155,7 +157,8 @@ class Parser {
     const uint64_t start = position_;
     uint32_t dims = 0, type = 0;
     ROTA_RETURN_IF_ERROR(read(&dims, "a tensor's dimensions"));
-    if (dims < 1 || dims > 4) return fail(start, what + " has " + std::to_string(dims) + " dimensions");
+    if (dims < 1 || dims > 4)
+      return fail(start, what + " has " + std::to_string(dims) + " dimensions");
     tensor.dims = static_cast<int>(dims);
     for (uint32_t i = 0; i < dims; ++i) {
       ROTA_RETURN_IF_ERROR(read(&tensor.ne[i], "a tensor's dimensions"));
@@ -216,17 +219,22 @@ uint64_t gguf_type_bytes(GgufType type) {
   switch (type) {
     case GgufType::kU8:
     case GgufType::kI8:
-    case GgufType::kBool: return 1;
+    case GgufType::kBool:
+      return 1;
     case GgufType::kU16:
-    case GgufType::kI16: return 2;
+    case GgufType::kI16:
+      return 2;
     case GgufType::kU32:
     case GgufType::kI32:
-    case GgufType::kF32: return 4;
+    case GgufType::kF32:
+      return 4;
     case GgufType::kU64:
     case GgufType::kI64:
-    case GgufType::kF64: return 8;
+    case GgufType::kF64:
+      return 8;
     case GgufType::kString:
-    case GgufType::kArray: return 0;
+    case GgufType::kArray:
+      return 0;
   }
   return 0;
 }

@@ -17,7 +17,8 @@ struct GgufHeader {
   std::vector<GgufTensor> tensors;
 };
 
-// Parses and checks the whole header of `file`. Names may still collide across keys or tensors: the caller indexes them.
+// Parses and checks the whole header of `file`. Names may still collide across keys or tensors: the
+// caller indexes them.
 Result<GgufHeader> parse_gguf_header(const MmapFile& file, int shard);
 
 // Bytes of one value of a fixed-size type; 0 for strings and arrays.

@@ -76,9 +76,7 @@ void GgufWriter::key_u32(std::string_view key, uint32_t value) {
 void GgufWriter::key_i32(std::string_view key, int32_t value) {
   put_key(key, GgufType::kI32, value);
 }
-void GgufWriter::key_f32(std::string_view key, float value) {
-  put_key(key, GgufType::kF32, value);
-}
+void GgufWriter::key_f32(std::string_view key, float value) { put_key(key, GgufType::kF32, value); }
 void GgufWriter::key_bool(std::string_view key, bool value) {
   put_key<uint8_t>(key, GgufType::kBool, value ? 1 : 0);
 }

@@ -1,5 +1,5 @@
-// Writes one GGUF v3 file: keys, tensor list, then streamed tensor data. The file appears whole or not at all
-// (FILE.tmp, fsync, rename). Knows the container; knows nothing of models.
+// Writes one GGUF v3 file: keys, tensor list, then streamed tensor data. The file appears whole or
+// not at all (FILE.tmp, fsync, rename). Knows the container; knows nothing of models.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,8 @@ class GgufWriter {
   void key_f32_array(std::string_view key, std::span<const float> values);
   void key_string_array(std::string_view key, std::span<const std::string> values);
 
-  // Declares the next tensor; its data must come in the same order. kUsage when a row does not fit the format.
+  // Declares the next tensor; its data must come in the same order. kUsage when a row does not fit
+  // the format.
   Status add_tensor(std::string_view name, Format format, std::span<const uint64_t> ne);
 
   // Bytes of the whole file, known once all keys and tensors are declared.
@@ -43,7 +44,8 @@ class GgufWriter {
   Status begin_data();
   // Data of the current tensor; moves on to the next one (with padding) when it is complete.
   Status append(const void* data, size_t bytes);
-  // Every declared byte must have come. kIo names the file and the system's reason (a full disk, for one).
+  // Every declared byte must have come. kIo names the file and the system's reason (a full disk,
+  // for one).
   Status finish();
 
  private:

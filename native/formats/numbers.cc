@@ -26,7 +26,7 @@ uint16_t float_to_fp16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const auto sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
   const uint32_t magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);  // NaN
+  if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);   // NaN
   if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // rounds past 65504
   if (magnitude < 0x38800000u) {
     // Subnormal: adding 0.5 lets the hardware round to multiples of 2^-24, ties to even.
@@ -59,7 +59,8 @@ uint8_t float_to_e4m3(float value) {
   const uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude >= 0x43e00000u) return static_cast<uint8_t>(sign | 0x7eu);  // >= 448
   if (magnitude < 0x3c800000u) {
-    // Below 2^-6 codes are multiples of 2^-9: adding 2^14 leaves exactly that grid in the low bits, ties to even.
+    // Below 2^-6 codes are multiples of 2^-9: adding 2^14 leaves exactly that grid in the low bits,
+    // ties to even.
     const float shifted = std::bit_cast<float>(magnitude) + 0x1p14f;
     return static_cast<uint8_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x46800000u));
   }
@@ -70,7 +71,8 @@ uint8_t float_to_e4m3(float value) {
 
 uint8_t float_to_e2m1(float value) {
   const float magnitude = std::fabs(value);
-  // Midpoints between neighbours; a tie goes to the even code, so every second one belongs to the upper side.
+  // Midpoints between neighbours; a tie goes to the even code, so every second one belongs to the
+  // upper side.
   const int code = (magnitude > 0.25f) + (magnitude >= 0.75f) + (magnitude > 1.25f) +
                    (magnitude >= 1.75f) + (magnitude > 2.5f) + (magnitude >= 3.5f) +
                    (magnitude > 5.f);

@@ -1,5 +1,5 @@
-// Small number formats (fp16, bf16, e4m3, e2m1, e8m0) and the model's three fake quantisers, bit-exact per operation.
-// Knows nothing of blocks, tensors or files.
+// Small number formats (fp16, bf16, e4m3, e2m1, e8m0) and the model's three fake quantisers,
+// bit-exact per operation. Knows nothing of blocks, tensors or files.
 #pragma once
 
 #include <bit>
@@ -56,11 +56,12 @@ inline float pow2_ceil(float x) {
   return std::bit_cast<float>(exponent << 23);
 }
 
-// The KV cache was trained through these roundings, so they are part of the model (V4.1 reference, 2.8). In place;
-// n a multiple of the block. NaN-free input assumed.
-//   fp8      block 32: s = pow2ceil(max(amax, 1e-4) * fp32(1/448)),    x := E4M3(x / s) * s       window KV, activations
-//   fp4_e8m0 block 32: s = pow2ceil(max(amax, 6*2^-126) * fp32(1/6)),  x := E2M1(x / s) * s       index query and key
-//   fp4_e4m3 block 16: s = E4M3(max(amax, 6*2^-9) / 6),                x := E2M1(x / s) * s       compressed KV
+// The KV cache was trained through these roundings, so they are part of the model (V4.1
+// reference, 2.8). In place; n a multiple of the block. NaN-free input assumed.
+//   fp8      block 32: s = pow2ceil(max(amax, 1e-4) * fp32(1/448)),    x := E4M3(x / s) * s window
+//   KV, activations fp4_e8m0 block 32: s = pow2ceil(max(amax, 6*2^-126) * fp32(1/6)),  x := E2M1(x
+//   / s) * s       index query and key fp4_e4m3 block 16: s = E4M3(max(amax, 6*2^-9) / 6), x :=
+//   E2M1(x / s) * s       compressed KV
 inline constexpr size_t kFakeFp8Block = 32;
 inline constexpr size_t kFakeFp4E8m0Block = 32;
 inline constexpr size_t kFakeFp4E4m3Block = 16;

@@ -17,7 +17,8 @@ float group_amax(const float* in, size_t n) {
   return amax;
 }
 
-// The scale as it will be stored. Codes are rounded with this one, so that decoding sees the error of the code alone.
+// The scale as it will be stored. Codes are rounded with this one, so that decoding sees the error
+// of the code alone.
 uint16_t store_scale(float scale) {
   return float_to_fp16(std::clamp(scale, -kLargestFp16, kLargestFp16));
 }
@@ -25,7 +26,8 @@ uint16_t store_scale(float scale) {
 // round(value / scale) clamped to [lowest, highest]; 0 where the stored scale is 0.
 int code_of(float value, float scale, int lowest, int highest) {
   if (scale == 0.f) return 0;
-  const float ratio = std::clamp(value / scale, static_cast<float>(lowest), static_cast<float>(highest));
+  const float ratio =
+      std::clamp(value / scale, static_cast<float>(lowest), static_cast<float>(highest));
   return static_cast<int>(std::round(ratio));
 }
 
@@ -139,7 +141,8 @@ void decode_block(const BlockPTQ1_0& block, float* out) {
 void encode_block(const float* in, BlockPTQ1_0& block) {
   block.d = store_scale(group_amax(in, BlockPTQ1_0::kWeights));
   const float d = fp16_to_float(block.d);
-  // Base-3 numbers of five digits, the first the most significant; a qh byte leaves its fifth digit 0.
+  // Base-3 numbers of five digits, the first the most significant; a qh byte leaves its fifth digit
+  // 0.
   constexpr int kPower[5] = {81, 27, 9, 3, 1};
   int value[26] = {};
   for (int w = 0; w < 128; ++w) {

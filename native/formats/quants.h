@@ -1,4 +1,5 @@
-// The four quantised block layouts as structs, with their decoders and encoders. Layouts are explained in README.md.
+// The four quantised block layouts as structs, with their decoders and encoders. Layouts are
+// explained in README.md.
 #pragma once
 
 #include <cstddef>

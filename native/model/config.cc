@@ -47,13 +47,13 @@ Status check_layer_list(const char* field, const std::vector<int>& list, int lay
 Status check_sizes(const Config& c) {
   constexpr int kMost = 1 << 24;
   const std::pair<const char*, int> positive[] = {
-      {"vocab", c.vocab},           {"dim", c.dim},
-      {"layers", c.layers},         {"heads", c.heads},
-      {"head_dim", c.head_dim},     {"rope_dim", c.rope_dim},
-      {"q_lora", c.q_lora},         {"o_lora", c.o_lora},
-      {"o_groups", c.o_groups},     {"window", c.window},
-      {"experts", c.experts},       {"top_k", c.top_k},
-      {"moe_inter", c.moe_inter},   {"hc_sinkhorn_iters", c.hc_sinkhorn_iters},
+      {"vocab", c.vocab},         {"dim", c.dim},
+      {"layers", c.layers},       {"heads", c.heads},
+      {"head_dim", c.head_dim},   {"rope_dim", c.rope_dim},
+      {"q_lora", c.q_lora},       {"o_lora", c.o_lora},
+      {"o_groups", c.o_groups},   {"window", c.window},
+      {"experts", c.experts},     {"top_k", c.top_k},
+      {"moe_inter", c.moe_inter}, {"hc_sinkhorn_iters", c.hc_sinkhorn_iters},
   };
   for (const auto& [field, value] : positive) {
     ROTA_RETURN_IF_ERROR(check_range(field, value, 1, kMost));
@@ -72,15 +72,20 @@ Status check_sizes(const Config& c) {
 
 Status check_numbers(const Config& c) {
   const std::pair<const char*, float> positive[] = {
-      {"rms_eps", c.rms_eps},         {"theta", c.theta},
-      {"compress_theta", c.compress_theta}, {"rope_factor", c.rope_factor},
-      {"route_scale", c.route_scale}, {"swiglu_limit", c.swiglu_limit},
-      {"hc_eps", c.hc_eps},           {"yarn_beta_fast", c.yarn_beta_fast},
+      {"rms_eps", c.rms_eps},
+      {"theta", c.theta},
+      {"compress_theta", c.compress_theta},
+      {"rope_factor", c.rope_factor},
+      {"route_scale", c.route_scale},
+      {"swiglu_limit", c.swiglu_limit},
+      {"hc_eps", c.hc_eps},
+      {"yarn_beta_fast", c.yarn_beta_fast},
       {"yarn_beta_slow", c.yarn_beta_slow},
   };
   for (const auto& [field, value] : positive) {
     // Also refuses NaN and infinity.
-    if (!(value > 0.f && value < 1e30f)) return wrong(field, std::to_string(value), "a positive number");
+    if (!(value > 0.f && value < 1e30f))
+      return wrong(field, std::to_string(value), "a positive number");
   }
   return Status();
 }
@@ -108,15 +113,17 @@ Status check_attention_plan(const Config& c) {
     const int ratio = c.ratios[static_cast<size_t>(layer)];
     const std::string name = "ratio of layer " + std::to_string(layer);
     if (ratio == 0) {
-      if (contains(c.index_source, layer)) return wrong(name, ratio, "1 or 2, it is an index source");
+      if (contains(c.index_source, layer))
+        return wrong(name, ratio, "1 or 2, it is an index source");
       continue;
     }
     const int owner = c.kv_owner(layer);
     if (owner < 0) return wrong(name, ratio, "0, no kv source comes before it");
     const int owner_ratio = c.ratios[static_cast<size_t>(owner)];
     if (owner_ratio != ratio) {
-      return wrong(name, ratio, std::to_string(owner_ratio) + " as its kv source, layer " +
-                                    std::to_string(owner) + ", has");
+      return wrong(name, ratio,
+                   std::to_string(owner_ratio) + " as its kv source, layer " +
+                       std::to_string(owner) + ", has");
     }
   }
   return Status();
@@ -135,7 +142,8 @@ Status check_indexer(const Config& c) {
   }
   ROTA_RETURN_IF_ERROR(check_range("candidate_blocks", c.candidate_blocks, 1, 1 << 24));
   ROTA_RETURN_IF_ERROR(check_range("candidate_block_size", c.candidate_block_size, 1, 1 << 16));
-  // With a smaller pool a list would have to take positions outside it, where implementations disagree.
+  // With a smaller pool a list would have to take positions outside it, where implementations
+  // disagree.
   const int64_t pool = int64_t{c.candidate_blocks - 1} * c.candidate_block_size + 1;
   if (pool < c.index_topk) {
     return wrong("(candidate_blocks - 1) * candidate_block_size + 1", pool,
@@ -165,8 +173,8 @@ Status check_engram_tables(const Config& c) {
   }
   for (const int64_t multiplier : c.engram_multipliers) {
     // Products with a compressed id must not leave int64.
-    ROTA_RETURN_IF_ERROR(check_range("engram_multipliers", multiplier, 1,
-                                     INT64_MAX / c.engram_compressed_vocab));
+    ROTA_RETURN_IF_ERROR(
+        check_range("engram_multipliers", multiplier, 1, INT64_MAX / c.engram_compressed_vocab));
   }
   for (size_t i = 0; i < c.engram_primes.size(); ++i) {
     ROTA_RETURN_IF_ERROR(check_range("engram_primes", c.engram_primes[i], 1, int64_t{1} << 40));
@@ -186,7 +194,8 @@ Status check_engram(const Config& c) {
   ROTA_RETURN_IF_ERROR(check_range("engram_max_ngram", c.engram_max_ngram, 2, 16));
   ROTA_RETURN_IF_ERROR(check_range("engram_heads", c.engram_heads, 1, 256));
   ROTA_RETURN_IF_ERROR(check_range("engram_head_dim", c.engram_head_dim, 1, 1 << 16));
-  ROTA_RETURN_IF_ERROR(check_range("engram_compressed_vocab", c.engram_compressed_vocab, 1, c.vocab));
+  ROTA_RETURN_IF_ERROR(
+      check_range("engram_compressed_vocab", c.engram_compressed_vocab, 1, c.vocab));
   ROTA_RETURN_IF_ERROR(check_range("engram_pad_id", c.engram_pad_id, 0, c.vocab - 1));
   return check_engram_tables(c);
 }

@@ -1,4 +1,5 @@
-// The numbers that describe one DeepSeek-V4.1 text model. Owns no weights; every size comes from here.
+// The numbers that describe one DeepSeek-V4.1 text model. Owns no weights; every size comes from
+// here.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +13,23 @@ namespace rota {
 struct Config {
   std::string name;
   int vocab = 0;
-  int dim = 0;            // hidden size D
+  int dim = 0;  // hidden size D
   int layers = 0;
   int heads = 0, head_dim = 0, rope_dim = 0;
   int q_lora = 0, o_lora = 0, o_groups = 0;
   int window = 0;
   float rms_eps = 1e-20f;
-  std::vector<int> ratios;      // layers + draft stages; 0 = window only
-  std::vector<int> kv_source;   // layers that own a compressor
+  std::vector<int> ratios;     // layers + draft stages; 0 = window only
+  std::vector<int> kv_source;  // layers that own a compressor
   std::vector<int> index_source;
   int index_heads = 0, index_head_dim = 0, index_topk = 0;
-  int candidate_source = -1, candidate_blocks = 0, candidate_block_size = 0;  // -1: no candidate pool
+  int candidate_source = -1, candidate_blocks = 0,
+      candidate_block_size = 0;  // -1: no candidate pool
   float theta = 10000.f, compress_theta = 160000.f, rope_factor = 16.f;
   int rope_original_len = 0;
   float yarn_beta_fast = 32.f, yarn_beta_slow = 1.f;
 
-  int experts = 0, top_k = 0, moe_inter = 0;   // one shared expert always
+  int experts = 0, top_k = 0, moe_inter = 0;  // one shared expert always
   float route_scale = 1.5f, swiglu_limit = 10.f;
 
   int hc_mult = 4, hc_sinkhorn_iters = 20;
@@ -35,17 +37,20 @@ struct Config {
 
   std::vector<int> engram_layers;
   int engram_max_ngram = 4, engram_heads = 0, engram_head_dim = 0;
-  int64_t engram_start = 0;          // first prime candidate of every (layer, order); 0 when only the tables are known
+  int64_t engram_start =
+      0;  // first prime candidate of every (layer, order); 0 when only the tables are known
   int engram_compressed_vocab = 0;
-  int engram_pad_id = 2;             // RAW token id; mapped through token_map
+  int engram_pad_id = 2;  // RAW token id; mapped through token_map
 
-  // The hash tables of the Engram, as the file has them. One row per engram layer, in the order of engram_layers.
-  std::vector<int> engram_token_map;         // [vocab] -> compressed id
-  std::vector<int64_t> engram_primes;        // [engram layers, max_ngram - 1, heads]
-  std::vector<int64_t> engram_offsets;       // [engram layers, max_ngram - 1, heads], first row of each bucket
-  std::vector<int64_t> engram_multipliers;   // [engram layers, max_ngram]
+  // The hash tables of the Engram, as the file has them. One row per engram layer, in the order of
+  // engram_layers.
+  std::vector<int> engram_token_map;   // [vocab] -> compressed id
+  std::vector<int64_t> engram_primes;  // [engram layers, max_ngram - 1, heads]
+  std::vector<int64_t>
+      engram_offsets;  // [engram layers, max_ngram - 1, heads], first row of each bucket
+  std::vector<int64_t> engram_multipliers;  // [engram layers, max_ngram]
 
-  std::vector<int> draft_targets;    // layers whose attention input feeds DSpark
+  std::vector<int> draft_targets;  // layers whose attention input feeds DSpark
   int draft_stages = 0, draft_block = 5, draft_noise_id = 0, markov_rank = 0;  // 0 stages: no draft
   int draft_experts = 0, draft_top_k = 0;
 
@@ -65,8 +70,8 @@ struct Config {
   int engram_index(int layer) const;
 };
 
-// Everything that must hold between these numbers, tables included: positive, divisible, in range, ascending.
-// kLoad naming the field, its value and what was expected.
+// Everything that must hold between these numbers, tables included: positive, divisible, in range,
+// ascending. kLoad naming the field, its value and what was expected.
 Status validate_config(const Config& config);
 
 }  // namespace rota

@@ -6,7 +6,8 @@
 namespace rota {
 namespace {
 
-constexpr std::array<ExpertPart, 3> kParts = {ExpertPart::kGate, ExpertPart::kUp, ExpertPart::kDown};
+constexpr std::array<ExpertPart, 3> kParts = {ExpertPart::kGate, ExpertPart::kUp,
+                                              ExpertPart::kDown};
 
 Status tensor_error(const Gguf& gguf, const std::string& tensor, const std::string& message) {
   return Status(Code::kLoad, gguf.shards().front().path() + ": tensor " + tensor + ": " + message);
@@ -32,7 +33,8 @@ Result<const GgufTensor*> require(const Gguf& gguf, const std::string& name, uin
 // One tensor a part, one format a tensor.
 Result<std::vector<ExpertBlob>> find_plain(const Gguf& gguf, int first_file, const Config& config,
                                            int layer, int experts) {
-  const auto dim = static_cast<uint64_t>(config.dim), inter = static_cast<uint64_t>(config.moe_inter);
+  const auto dim = static_cast<uint64_t>(config.dim),
+             inter = static_cast<uint64_t>(config.moe_inter);
   const auto count = static_cast<uint64_t>(experts);
   std::vector<ExpertBlob> blobs(count);
   for (const ExpertPart part : kParts) {
@@ -66,22 +68,25 @@ Result<ExpertBlob> mapped_blob(const Gguf& gguf, int first_file, const Config& c
   const std::string map = expert_map_name(layer);
   const FormatInfo* info = format_info(static_cast<uint32_t>(entry.format));
   if (info == nullptr || !is_weight_format(info->format)) {
-    return tensor_error(gguf, map, "names format " + std::to_string(entry.format) + " (" +
-                                       ggml_type_name(static_cast<uint32_t>(entry.format)) +
-                                       "), which is not supported");
+    return tensor_error(gguf, map,
+                        "names format " + std::to_string(entry.format) + " (" +
+                            ggml_type_name(static_cast<uint32_t>(entry.format)) +
+                            "), which is not supported");
   }
   const std::string name = expert_blob_name(layer, info->name);
   const GgufTensor* tensor = gguf.tensor(name);
   if (tensor == nullptr) return tensor_error(gguf, name, "missing, but " + map + " points into it");
-  const uint64_t weights = uint64_t{3} * static_cast<uint64_t>(config.dim) *
-                           static_cast<uint64_t>(config.moe_inter);
+  const uint64_t weights =
+      uint64_t{3} * static_cast<uint64_t>(config.dim) * static_cast<uint64_t>(config.moe_inter);
   ROTA_RETURN_IF_ERROR(require(gguf, name, weights, tensor->ne[1], 1).status());
   if (tensor->format != info->format) {
-    return tensor_error(gguf, name, std::string("is stored as ") + format_info(tensor->format).name);
+    return tensor_error(gguf, name,
+                        std::string("is stored as ") + format_info(tensor->format).name);
   }
   if (entry.index < 0 || static_cast<uint64_t>(entry.index) >= tensor->ne[1]) {
-    return tensor_error(gguf, map, "points to blob " + std::to_string(entry.index) + " of " + name +
-                                       ", which has " + std::to_string(tensor->ne[1]));
+    return tensor_error(gguf, map,
+                        "points to blob " + std::to_string(entry.index) + " of " + name +
+                            ", which has " + std::to_string(tensor->ne[1]));
   }
   const auto parts = expert_part_bytes(config, info->format);
   if (!parts.ok()) return tensor_error(gguf, name, parts.status().message());
@@ -99,7 +104,8 @@ Result<ExpertBlob> mapped_blob(const Gguf& gguf, int first_file, const Config& c
 }  // namespace
 
 Result<std::array<uint64_t, 3>> expert_part_bytes(const Config& config, Format format) {
-  const auto dim = static_cast<uint64_t>(config.dim), inter = static_cast<uint64_t>(config.moe_inter);
+  const auto dim = static_cast<uint64_t>(config.dim),
+             inter = static_cast<uint64_t>(config.moe_inter);
   ROTA_ASSIGN_OR_RETURN(const size_t wide, row_bytes(format, dim));
   ROTA_ASSIGN_OR_RETURN(const size_t narrow, row_bytes(format, inter));
   return std::array<uint64_t, 3>{wide * inter, wide * inter, narrow * dim};

@@ -1,4 +1,5 @@
-// Finds the routed experts of one layer in a GGUF file, in either layout, as file spans. Reads the map, never a weight.
+// Finds the routed experts of one layer in a GGUF file, in either layout, as file spans. Reads the
+// map, never a weight.
 #pragma once
 
 #include <vector>
@@ -10,7 +11,8 @@
 
 namespace rota {
 
-// The blobs of experts 0 .. experts-1 of `layer`. `first_file` is the file number of the GGUF's first shard.
+// The blobs of experts 0 .. experts-1 of `layer`. `first_file` is the file number of the GGUF's
+// first shard.
 Result<std::vector<ExpertBlob>> find_expert_blobs(const Gguf& gguf, int first_file,
                                                   const Config& config, int layer, int experts);
 

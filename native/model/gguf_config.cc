@@ -9,7 +9,8 @@ constexpr const char* kArchitecture = "deepseek41";
 constexpr const char* kDraftArchitecture = "dflash";
 constexpr int kSqrtSoftplus = 4;  // expert_gating_func
 
-// Reads keys with one prefix; the first error sticks and later reads do nothing, so that a reader is a list of lines.
+// Reads keys with one prefix; the first error sticks and later reads do nothing, so that a reader
+// is a list of lines.
 class KeyReader {
  public:
   KeyReader(const Gguf& gguf, std::string prefix) : gguf_(gguf), prefix_(std::move(prefix)) {}
@@ -252,7 +253,8 @@ void write_config(const Config& c, GgufWriter& writer) {
   u32("engram.pad_token_id", c.engram_pad_id);
   u32("engram.compressed_vocab_size", c.engram_compressed_vocab);
   std::vector<int64_t> rows;
-  for (int i = 0; i < static_cast<int>(c.engram_layers.size()); ++i) rows.push_back(c.engram_rows(i));
+  for (int i = 0; i < static_cast<int>(c.engram_layers.size()); ++i)
+    rows.push_back(c.engram_rows(i));
   writer.key_i64_array(key("engram.num_embeddings"), rows);
   writer.key_i64_array(key("engram.primes"), c.engram_primes);
   writer.key_i64_array(key("engram.offsets"), c.engram_offsets);

@@ -1,4 +1,5 @@
-// GGUF keys <-> Config: architecture "deepseek41" for the model, "dflash" for the DSpark sidecar. Owns the key names.
+// GGUF keys <-> Config: architecture "deepseek41" for the model, "dflash" for the DSpark sidecar.
+// Owns the key names.
 #pragma once
 
 #include "base/status.h"

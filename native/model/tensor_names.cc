@@ -11,8 +11,8 @@ struct RoleName {
   bool f32;
 };
 
-// One line a role, in the order of the enum. Spellings of GGUF family A; a second spelling of a tensor would be a
-// second name here.
+// One line a role, in the order of the enum. Spellings of GGUF family A; a second spelling of a
+// tensor would be a second name here.
 constexpr RoleName kRoles[] = {
     {Role::kTokenEmbd, "token_embd.weight", false},
     {Role::kOutputNorm, "output_norm.weight", true},
@@ -74,7 +74,9 @@ class List {
  public:
   void add(Role role, int layer, int64_t ne0, int64_t ne1 = 1) {
     const std::string suffix = role_name(role).name;
-    tensors_.push_back({layer < 0 ? suffix : block_prefix(layer) + suffix, role, layer,
+    tensors_.push_back({layer < 0 ? suffix : block_prefix(layer) + suffix,
+                        role,
+                        layer,
                         {static_cast<uint64_t>(ne0), static_cast<uint64_t>(ne1)}});
   }
   std::vector<ExpectedTensor> take() { return std::move(tensors_); }

@@ -1,9 +1,9 @@
 #include "model/weight_source.h"
 
+#include <unistd.h>
+
 #include <optional>
 #include <utility>
-
-#include <unistd.h>
 
 #include "base/check.h"
 #include "formats/gguf.h"
@@ -17,13 +17,15 @@ namespace {
 
 constexpr auto kRoles = static_cast<size_t>(Role::kCount);
 
-// The model or its sidecar: one GGUF, its dense tensors by (layer, role), its experts by (layer, expert).
+// The model or its sidecar: one GGUF, its dense tensors by (layer, role), its experts by (layer,
+// expert).
 struct Side {
   explicit Side(Gguf file) : gguf(std::move(file)) {}
 
   Gguf gguf;
   int first_file = 0;
-  std::vector<WeightTensor> tensors;  // [(layer + 1) * roles + role]; file -1 where the config has none
+  std::vector<WeightTensor>
+      tensors;  // [(layer + 1) * roles + role]; file -1 where the config has none
   std::vector<std::vector<ExpertBlob>> experts;
 };
 
@@ -39,12 +41,13 @@ Result<WeightTensor> find_tensor(const Side& side, const ExpectedTensor& expecte
   const GgufTensor* found = side.gguf.tensor(expected.name);
   const auto fail = [&](const std::string& message) {
     const size_t shard = found == nullptr ? 0 : static_cast<size_t>(found->shard);
-    return Status(Code::kLoad, side.gguf.shards()[shard].path() + ": tensor " + expected.name +
-                                   ": " + message);
+    return Status(Code::kLoad,
+                  side.gguf.shards()[shard].path() + ": tensor " + expected.name + ": " + message);
   };
   if (found == nullptr) return fail("missing");
   const std::array<uint64_t, 4> ne = {expected.ne[0], expected.ne[1], 1, 1};
-  if (found->ne != ne) return fail("shape " + shape_text(found->ne) + ", expected " + shape_text(ne));
+  if (found->ne != ne)
+    return fail("shape " + shape_text(found->ne) + ", expected " + shape_text(ne));
   if (!is_weight_format(found->format) ||
       (role_is_f32(expected.role) && found->format != Format::kF32)) {
     return fail(std::string("format ") + format_info(found->format).name + ", expected " +

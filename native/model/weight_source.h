@@ -1,5 +1,6 @@
-// The opened model: GGUF file(s) plus the DSpark sidecar, every tensor found and checked against the config.
-// Owns the mappings. Gives dense tensors as pointers and routed experts as file spans; computes nothing.
+// The opened model: GGUF file(s) plus the DSpark sidecar, every tensor found and checked against
+// the config. Owns the mappings. Gives dense tensors as pointers and routed experts as file spans;
+// computes nothing.
 #pragma once
 
 #include <array>
@@ -23,7 +24,9 @@ struct WeightTensor {
   int file = -1;                        // index into files()
   uint64_t offset = 0, bytes = 0;       // in that file
   uint64_t row_bytes = 0;
-  const float* f32() const { return reinterpret_cast<const float*>(data); }  // only where format is kF32
+  const float* f32() const {
+    return reinterpret_cast<const float*>(data);
+  }  // only where format is kF32
 };
 
 struct FileSpan {
@@ -31,10 +34,11 @@ struct FileSpan {
   uint64_t offset = 0, bytes = 0;
 };
 
-// One routed expert: gate rows [moe_inter x dim], up rows [moe_inter x dim], down rows [dim x moe_inter], in this
-// order. The blob is the concatenation of its spans; the part offsets are into that concatenation.
+// One routed expert: gate rows [moe_inter x dim], up rows [moe_inter x dim], down rows [dim x
+// moe_inter], in this order. The blob is the concatenation of its spans; the part offsets are into
+// that concatenation.
 struct ExpertBlob {
-  std::array<Format, 3> format = {};     // by ExpertPart: gate, up, down
+  std::array<Format, 3> format = {};  // by ExpertPart: gate, up, down
   std::array<uint64_t, 3> part_offset = {};
   std::array<uint64_t, 3> part_bytes = {};
   std::array<FileSpan, 3> spans = {};
@@ -43,8 +47,8 @@ struct ExpertBlob {
 };
 
 struct WeightSourceOptions {
-  std::string draft_path;   // empty: STEM.dspark.gguf beside the model if it exists
-  bool want_draft = true;   // false: no sidecar, config().draft_stages is 0
+  std::string draft_path;  // empty: STEM.dspark.gguf beside the model if it exists
+  bool want_draft = true;  // false: no sidecar, config().draft_stages is 0
 };
 
 class WeightSource {
@@ -62,7 +66,8 @@ class WeightSource {
   const std::vector<std::string>& files() const;
   uint64_t file_bytes(int file) const;
 
-  // The tensor of a role that the config implies (ROTA_CHECK otherwise). layer -1 for once-a-file roles.
+  // The tensor of a role that the config implies (ROTA_CHECK otherwise). layer -1 for once-a-file
+  // roles.
   const WeightTensor& target(Role role, int layer = -1) const;
   const WeightTensor& draft(Role role, int stage = -1) const;
 
@@ -71,13 +76,15 @@ class WeightSource {
   // The span in the mapping.
   const uint8_t* mapped(const FileSpan& span) const;
 
-  // Bytes of all dense tensors (engram tables not among them), engram tables, routed experts; draft stages apart.
+  // Bytes of all dense tensors (engram tables not among them), engram tables, routed experts; draft
+  // stages apart.
   struct Totals {
     uint64_t dense = 0, engram = 0, experts = 0, draft_dense = 0, draft_experts = 0;
   };
   const Totals& totals() const;
 
-  // 64 hex digits: SHA-256 over names, formats, shapes, config keys, file sizes and sampled pages. Computed when asked.
+  // 64 hex digits: SHA-256 over names, formats, shapes, config keys, file sizes and sampled pages.
+  // Computed when asked.
   std::string fingerprint() const;
 
  private:

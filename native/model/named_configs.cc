@@ -1,0 +1,142 @@
+#include "model/named_configs.h"
+
+namespace rota {
+namespace {
+
+// Two alternating sources, pool, shared lists, both ratios, Engram and draft in 8 layers:
+// SWA SWA FULL2 REUSE FULL2 FULL1+pool REUSE REINDEX.
+void eight_layer_plan(Config& c) {
+  c.layers = 8;
+  c.ratios = {0, 0, 2, 2, 2, 1, 1, 1, 0, 0, 0};
+  c.kv_source = {2, 4, 5};
+  c.index_source = {2, 4, 5, 7};
+  c.candidate_source = 5;
+  c.engram_layers = {1, 4};
+  c.draft_targets = {5, 6, 7};
+  c.draft_stages = 3;
+  c.draft_block = 5;
+}
+
+// Smallest with every mechanism, in settings where a mistake in any of them moves the logits.
+NamedConfig mini_xs() {
+  NamedConfig named;
+  named.harsh = true;
+  Config& c = named.config;
+  eight_layer_plan(c);
+  c.vocab = 128;
+  c.dim = 64;
+  c.heads = 4, c.head_dim = 64, c.rope_dim = 16;
+  c.q_lora = 32, c.o_lora = 16, c.o_groups = 2;
+  c.window = 8;
+  c.index_heads = 16, c.index_head_dim = 32, c.index_topk = 8;
+  c.candidate_blocks = 3, c.candidate_block_size = 4;
+  c.rope_original_len = 32;
+  c.experts = 8, c.top_k = 2, c.moe_inter = 32;
+  c.swiglu_limit = 0.6f;
+  c.engram_heads = 2, c.engram_head_dim = 32, c.engram_start = 97, c.engram_compressed_vocab = 64;
+  c.draft_noise_id = 127, c.markov_rank = 16;
+  c.draft_experts = 4, c.draft_top_k = 2;
+  return named;
+}
+
+// Everything that mini-xs has, with other numbers, odd where they may be, and another plan:
+// SWA FULL1 REUSE FULL2 REUSE REINDEX(no pool) FULL1+pool REUSE REINDEX REUSE.
+NamedConfig mini_xs2() {
+  NamedConfig named;
+  Config& c = named.config;
+  c.vocab = 160;
+  c.dim = 96;
+  c.layers = 10;
+  c.heads = 6, c.head_dim = 64, c.rope_dim = 32;
+  c.q_lora = 64, c.o_lora = 32, c.o_groups = 3;
+  c.window = 13;
+  c.rms_eps = 1e-6f;
+  c.ratios = {0, 1, 1, 2, 2, 2, 1, 1, 1, 1, 0, 0};
+  c.kv_source = {1, 3, 6};
+  c.index_source = {1, 3, 5, 6, 8};
+  c.index_heads = 20, c.index_head_dim = 64, c.index_topk = 6;
+  c.candidate_source = 6, c.candidate_blocks = 4, c.candidate_block_size = 3;
+  c.theta = 20000.f, c.compress_theta = 40000.f, c.rope_factor = 8.f;
+  c.rope_original_len = 2048;
+  c.experts = 7, c.top_k = 3, c.moe_inter = 64;
+  c.route_scale = 1.25f, c.swiglu_limit = 1.f;
+  c.hc_sinkhorn_iters = 15, c.hc_eps = 1e-5f;
+  c.engram_layers = {2, 7};
+  c.engram_max_ngram = 3, c.engram_heads = 3, c.engram_head_dim = 32, c.engram_start = 53;
+  c.engram_compressed_vocab = 100, c.engram_pad_id = 5;
+  c.draft_targets = {6, 9};
+  c.draft_stages = 2, c.draft_block = 4, c.draft_noise_id = 159, c.markov_rank = 24;
+  c.draft_experts = 5, c.draft_top_k = 2;
+  return named;
+}
+
+// Small enough for a CPU's cache, wide enough for every block format.
+NamedConfig mini_s() {
+  NamedConfig named;
+  named.quantised = true;
+  Config& c = named.config;
+  eight_layer_plan(c);
+  c.vocab = 1024;
+  c.dim = 256;
+  c.heads = 8, c.head_dim = 64, c.rope_dim = 32;
+  c.q_lora = 128, c.o_lora = 64, c.o_groups = 2;
+  c.window = 32;
+  c.index_heads = 16, c.index_head_dim = 64, c.index_topk = 32;
+  c.candidate_blocks = 16, c.candidate_block_size = 4;
+  c.rope_original_len = 2048;
+  c.experts = 32, c.top_k = 4, c.moe_inter = 256;
+  c.engram_heads = 4, c.engram_head_dim = 64, c.engram_start = 1024;
+  c.draft_noise_id = 1023, c.markov_rank = 64;
+  c.draft_experts = 16, c.draft_top_k = 2;
+  return named;
+}
+
+NamedConfig mini_m() {
+  NamedConfig named;
+  named.quantised = true;
+  Config& c = named.config;
+  eight_layer_plan(c);
+  c.vocab = 4096;
+  c.dim = 512;
+  c.heads = 8, c.head_dim = 128, c.rope_dim = 64;
+  c.q_lora = 256, c.o_lora = 128, c.o_groups = 4;
+  c.window = 64;
+  c.index_heads = 16, c.index_head_dim = 64, c.index_topk = 64;
+  c.candidate_blocks = 16, c.candidate_block_size = 8;
+  c.rope_original_len = 2048;
+  c.experts = 64, c.top_k = 4, c.moe_inter = 256;
+  c.engram_heads = 8, c.engram_head_dim = 64, c.engram_start = 4096;
+  c.draft_noise_id = 4095, c.markov_rank = 64;
+  c.draft_experts = 32, c.draft_top_k = 2;
+  return named;
+}
+
+struct Entry {
+  const char* name;
+  NamedConfig (*make)();
+};
+constexpr Entry kConfigs[] = {
+    {"mini-xs", mini_xs}, {"mini-xs2", mini_xs2}, {"mini-s", mini_s}, {"mini-m", mini_m}};
+
+}  // namespace
+
+std::vector<std::string> config_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : kConfigs) names.emplace_back(entry.name);
+  return names;
+}
+
+Result<NamedConfig> named_config(std::string_view name) {
+  std::string known;
+  for (const Entry& entry : kConfigs) {
+    if (name == entry.name) {
+      NamedConfig named = entry.make();
+      named.config.name = entry.name;
+      return named;
+    }
+    known += (known.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  return Status(Code::kUsage, "unknown config '" + std::string(name) + "'; there are " + known);
+}
+
+}  // namespace rota

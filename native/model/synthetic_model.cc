@@ -1,0 +1,210 @@
+#include "model/synthetic_model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/rng.h"
+#include "formats/gguf_writer.h"
+#include "formats/shard_name.h"
+#include "model/engram_tables.h"
+#include "model/gguf_config.h"
+#include "model/synthetic_plan.h"
+#include "model/synthetic_tokenizer.h"
+#include "model/weight_source.h"
+
+namespace rota {
+namespace {
+
+// A whole disk page, so that big tensors can be read past the page cache without edges.
+constexpr uint32_t kAlignment = 4096;
+
+bool has_tokenizer(const Config& config) { return config.vocab >= least_tokenizer_vocab(); }
+
+void write_tokenizer(const Config& config, GgufWriter& writer) {
+  writer.key_u32("tokenizer.ggml.bos_token_id", static_cast<uint32_t>(config.bos_id));
+  writer.key_u32("tokenizer.ggml.eos_token_id", static_cast<uint32_t>(config.eos_id));
+  writer.key_u32("tokenizer.ggml.padding_token_id", static_cast<uint32_t>(config.pad_id));
+  if (!has_tokenizer(config)) return;
+  const SyntheticTokenizer tokenizer = build_tokenizer(config.vocab);
+  writer.key_string("tokenizer.ggml.model", "gpt2");
+  writer.key_string("tokenizer.ggml.pre", "joyai-llm");
+  writer.key_string_array("tokenizer.ggml.tokens", tokenizer.tokens);
+  writer.key_i32_array("tokenizer.ggml.token_type", tokenizer.types);
+  writer.key_string_array("tokenizer.ggml.merges", tokenizer.merges);
+  writer.key_bool("tokenizer.ggml.add_bos_token", false);
+}
+
+// Rows of an expert are `dim` (gate, up) and `moe_inter` (down) long; both must be whole blocks.
+Status check_expert_format(const Config& config, Format format) {
+  const uint32_t block = format_info(format).block_weights;
+  if (config.dim % static_cast<int>(block) == 0 &&
+      config.moe_inter % static_cast<int>(block) == 0) {
+    return Status();
+  }
+  return Status(Code::kUsage, std::string("expert format ") + format_info(format).name +
+                                  " needs rows of a multiple of " + std::to_string(block) +
+                                  " weights; " + config.name + " has gate and up rows of " +
+                                  std::to_string(config.dim) + " and down rows of " +
+                                  std::to_string(config.moe_inter));
+}
+
+struct Choice {
+  ExpertFormats experts;
+  Format dense;
+};
+
+Result<Choice> choose_formats(const SyntheticOptions& options, const NamedConfig& named) {
+  Choice choice;
+  const bool default_mix = named.quantised && options.blob_layout && !options.expert_format;
+  choice.experts.mixed = options.mixed_experts || default_mix;
+  const Format plain_default = named.quantised ? Format::kQ2_0 : Format::kF32;
+  choice.experts.format = options.expert_format.value_or(plain_default);
+  choice.dense = options.dense_format.value_or(named.quantised ? Format::kQ8_0 : Format::kF32);
+  if (!is_weight_format(choice.experts.format) || !is_weight_format(choice.dense)) {
+    return Status(Code::kUsage, "integer formats hold no weights");
+  }
+  if (!choice.experts.mixed) {
+    ROTA_RETURN_IF_ERROR(check_expert_format(named.config, choice.experts.format));
+    return choice;
+  }
+  if (!options.blob_layout) {
+    return Status(Code::kUsage,
+                  "mixed expert formats need the blob layout: a plain tensor has one format");
+  }
+  for (const Format format : {Format::kPTQ1_0, Format::kQ2_0, Format::kQ3_K}) {
+    ROTA_RETURN_IF_ERROR(check_expert_format(named.config, format));
+  }
+  return choice;
+}
+
+// Cuts the plan into `shards` runs of about equal bytes; every shard gets at least one tensor.
+std::vector<size_t> shard_ends(const std::vector<PlannedTensor>& plan, size_t shards) {
+  uint64_t total = planned_weights(plan), passed = 0;
+  std::vector<size_t> ends;
+  for (size_t i = 0; i < plan.size() && ends.size() + 1 < shards; ++i) {
+    passed += planned_weights({plan[i]});
+    const size_t left_after = plan.size() - (i + 1), shards_after = shards - ends.size() - 1;
+    if (passed * shards >= total * (ends.size() + 1) || left_after == shards_after)
+      ends.push_back(i + 1);
+  }
+  ends.push_back(plan.size());
+  return ends;
+}
+
+class ModelWriter {
+ public:
+  ModelWriter(const SyntheticOptions& options, Config config, bool harsh, Choice choice)
+      : options_(options), config_(std::move(config)), harsh_(harsh), choice_(choice) {}
+
+  Result<SyntheticFiles> write(const std::string& path) {
+    const auto model = plan_tensors(config_, plan_options(false));
+    const auto sidecar = plan_tensors(config_, plan_options(true));
+    total_ = planned_weights(model) + planned_weights(sidecar);
+    if (options_.shards < 1 || static_cast<size_t>(options_.shards) > model.size()) {
+      return Status(Code::kUsage, "shards must be 1 to " + std::to_string(model.size()) + ", not " +
+                                      std::to_string(options_.shards));
+    }
+    files_.sidecar = sidecar_path(path);
+    files_.tokenizer = has_tokenizer(config_);
+    ROTA_RETURN_IF_ERROR(write_model(model, path));
+    GgufWriter writer(files_.sidecar, kAlignment);
+    write_draft_config(config_, writer);
+    ROTA_RETURN_IF_ERROR(write_tensors(writer, sidecar, 0, sidecar.size()));
+    return files_;
+  }
+
+ private:
+  PlanOptions plan_options(bool sidecar) const {
+    return {options_.seed, sidecar, harsh_, options_.blob_layout, choice_.dense, choice_.experts};
+  }
+
+  Status write_model(const std::vector<PlannedTensor>& plan, const std::string& path) {
+    const auto ends = shard_ends(plan, static_cast<size_t>(options_.shards));
+    size_t begin = 0;
+    for (int shard = 0; shard < options_.shards; ++shard) {
+      const bool split = options_.shards > 1;
+      files_.model.push_back(split ? shard_path({model_stem(path), 0, options_.shards}, shard)
+                                   : path);
+      GgufWriter writer(files_.model.back(), kAlignment);
+      if (shard == 0) {
+        write_config(config_, writer);
+        write_tokenizer(config_, writer);
+      }
+      if (split) {
+        writer.key_u16("split.no", static_cast<uint16_t>(shard));
+        writer.key_u16("split.count", static_cast<uint16_t>(options_.shards));
+        writer.key_i32("split.tensors.count", static_cast<int32_t>(plan.size()));
+      }
+      const size_t end = ends[static_cast<size_t>(shard)];
+      ROTA_RETURN_IF_ERROR(write_tensors(writer, plan, begin, end));
+      begin = end;
+    }
+    return Status();
+  }
+
+  Status write_tensors(GgufWriter& writer, const std::vector<PlannedTensor>& plan, size_t begin,
+                       size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      ROTA_RETURN_IF_ERROR(writer.add_tensor(plan[i].name, plan[i].format, plan[i].ne));
+    }
+    files_.bytes += writer.file_bytes();
+    ROTA_RETURN_IF_ERROR(writer.begin_data());
+    TensorSink sink(writer, [this](uint64_t weights) {
+      done_ += weights;
+      if (options_.progress) options_.progress(done_, total_);
+    });
+    for (size_t i = begin; i < end; ++i) ROTA_RETURN_IF_ERROR(plan[i].write(sink));
+    return writer.finish();
+  }
+
+  const SyntheticOptions& options_;
+  const Config config_;
+  const bool harsh_;
+  const Choice choice_;
+  SyntheticFiles files_;
+  uint64_t done_ = 0, total_ = 0;
+};
+
+}  // namespace
+
+Format mixed_format(uint64_t seed, bool sidecar, int layer, int expert) {
+  const std::string name = expert_blob_name(layer, "format");
+  const uint64_t key = fnv1a64(sidecar ? sidecar_key(name) : name) ^ splitmix64(seed);
+  const double u =
+      unit_double(splitmix64_mix(key + static_cast<uint64_t>(expert + 1) * kGoldenGamma));
+  if (u < kMixPTQ1_0) return Format::kPTQ1_0;
+  return u < kMixPTQ1_0 + kMixQ2_0 ? Format::kQ2_0 : Format::kQ3_K;
+}
+
+Result<Config> synthetic_config(const NamedConfig& named) {
+  Config config = named.config;
+  if (has_tokenizer(config)) {
+    TokenMap map = compress_tokens(build_tokenizer(config.vocab));
+    config.engram_token_map = std::move(map.ids);
+    config.engram_compressed_vocab = map.compressed_vocab;
+  } else {
+    // Without text any map does that reaches every compressed id.
+    for (int id = 0; id < config.vocab; ++id) {
+      config.engram_token_map.push_back(id * config.engram_compressed_vocab / config.vocab);
+    }
+  }
+  EngramTables tables = derive_engram_tables(config);
+  config.engram_primes = std::move(tables.primes);
+  config.engram_offsets = std::move(tables.offsets);
+  config.engram_multipliers = std::move(tables.multipliers);
+  ROTA_RETURN_IF_ERROR(validate_config(config));
+  return config;
+}
+
+Result<SyntheticFiles> write_synthetic_model(const SyntheticOptions& options,
+                                             const std::string& path) {
+  if (!path.ends_with(".gguf") || parse_shard_name(path)) {
+    return Status(Code::kUsage, "the model file must be named STEM.gguf, not '" + path + "'");
+  }
+  ROTA_ASSIGN_OR_RETURN(const NamedConfig named, named_config(options.config));
+  ROTA_ASSIGN_OR_RETURN(const Choice choice, choose_formats(options, named));
+  ROTA_ASSIGN_OR_RETURN(Config config, synthetic_config(named));
+  return ModelWriter(options, std::move(config), named.harsh, choice).write(path);
+}
+
+}  // namespace rota

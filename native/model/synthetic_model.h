@@ -1,0 +1,50 @@
+// Writes a synthetic model: GGUF file(s), DSpark sidecar, tokenizer keys. Decides formats and order
+// of tensors; the values are synthetic.h's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "formats/block.h"
+#include "model/named_configs.h"
+
+namespace rota {
+
+struct SyntheticOptions {
+  std::string config = "mini-s";
+  uint64_t seed = 1;
+  // Unset: the config's own default (named_configs.h).
+  std::optional<Format> expert_format;
+  bool mixed_experts =
+      false;  // PTQ1_0 / Q2_0 / Q3_K drawn expert by expert; expert_format is then unset
+  std::optional<Format> dense_format;
+  bool blob_layout = true;  // false: three plain 3-D tensors a layer, one format for all experts
+  int shards = 1;
+  // Called now and then with weights made and to make.
+  std::function<void(uint64_t done, uint64_t total)> progress;
+};
+
+struct SyntheticFiles {
+  std::vector<std::string> model;  // shards, in order
+  std::string sidecar;
+  bool tokenizer = false;  // false: the vocabulary is too small for one
+  uint64_t bytes = 0;
+};
+
+// kUsage for options that do not fit each other or the config; kIo for the disk. `path` ends in
+// .gguf.
+Result<SyntheticFiles> write_synthetic_model(const SyntheticOptions& options,
+                                             const std::string& path);
+
+// The config as it will be written: engram tables and token map filled in.
+Result<Config> synthetic_config(const NamedConfig& named);
+
+// Shares of the formats in a mixed model: ternary, 2-bit, 3-bit.
+inline constexpr double kMixPTQ1_0 = 0.428, kMixQ2_0 = 0.392;
+Format mixed_format(uint64_t seed, bool sidecar, int layer, int expert);
+
+}  // namespace rota

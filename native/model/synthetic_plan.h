@@ -1,0 +1,60 @@
+// What a synthetic GGUF will hold, tensor by tensor, before a byte is written. Private to
+// synthetic_model.cc.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "formats/gguf_writer.h"
+#include "model/config.h"
+#include "model/synthetic.h"
+
+namespace rota {
+
+struct ExpertFormats {
+  bool mixed = false;
+  Format format = Format::kF32;  // when not mixed
+};
+
+struct PlanOptions {
+  uint64_t seed = 1;
+  bool sidecar = false;
+  bool harsh = false;
+  bool blob_layout = true;
+  Format dense = Format::kF32;
+  ExpertFormats experts;
+};
+
+// Where streamed rows go; counts weights for the progress line.
+class TensorSink {
+ public:
+  TensorSink(GgufWriter& writer, std::function<void(uint64_t)> made)
+      : writer_(writer), made_(std::move(made)) {}
+  // Rows of a named tensor: values first .. first + rows * length - 1, encoded row by row.
+  Status rows(const SyntheticValues& values, uint64_t first, uint64_t rows, uint64_t length,
+              Format format);
+  Status bytes(const void* data, size_t bytes) { return writer_.append(data, bytes); }
+
+ private:
+  GgufWriter& writer_;
+  std::function<void(uint64_t)> made_;
+  std::vector<float> floats_;
+  std::vector<uint8_t> encoded_;
+};
+
+struct PlannedTensor {
+  std::string name;
+  Format format;
+  std::vector<uint64_t> ne;
+  std::function<Status(TensorSink&)> write;
+};
+
+// All tensors of the model or, with options.sidecar, of its DSpark sidecar, in file order.
+std::vector<PlannedTensor> plan_tensors(const Config& config, const PlanOptions& options);
+
+uint64_t planned_weights(const std::vector<PlannedTensor>& plan);
+
+}  // namespace rota
