@@ -153,7 +153,7 @@ export function renderKnob(spec: KnobSpec, value: KnobValue): RenderedKnob {
   if (spec.env !== undefined)
     return { ...none, env: { [spec.env]: isBool ? (isOn ? '1' : '0') : String(value) } };
   if (spec.prefix === undefined || (isBool && !isOn)) return none;
-  return { ...none, prefix: spec.prefix.map((word) => word.replaceAll('{value}', String(value))) };
+  return { ...none, prefix: spec.prefix.map((word) => word.replaceAll('{value}', () => String(value))) };
 }
 
 /** The settings an arm really runs with: what it sets, over what the engine does by itself. */

@@ -67,6 +67,13 @@ test('a value goes where the knob says: flag, switch, environment, in front of t
   expect(render('pin', false)).toEqual({ prefix: [], argv: [], env: {} });
   expect(render('kernel', 'avx2')).toEqual({ prefix: [], argv: [], env: { ROTA_KERNEL: 'avx2' } });
   expect(render('bind', 1)).toEqual({ prefix: ['numactl', '--membind', '1'], argv: [], env: {} });
+  const group: KnobSpec = {
+    type: 'string',
+    prefix: ['systemd-run', '-p{value}'],
+    effect: 'exact',
+    summary: '',
+  };
+  expect(renderKnob(group, "A=$&$'").prefix).toEqual(['systemd-run', "-pA=$&$'"]);
   const hugePages: KnobSpec = { type: 'bool', prefix: ['hugectl'], effect: 'exact', summary: '' };
   expect(renderKnob(hugePages, true).prefix).toEqual(['hugectl']);
   expect(renderKnob(hugePages, false).prefix).toEqual([]);
