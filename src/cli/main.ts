@@ -1,21 +1,28 @@
 // The command line: knows the commands, turns what they throw into a message and an exit code. Owns no command's work.
 import { resolve } from 'node:path';
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
-import { abCommand } from './commands/ab.ts';
-import { askCommand } from './commands/ask.ts';
-import { buildCommand } from './commands/build.ts';
-import { doctorCommand } from './commands/doctor.ts';
-import { enginesCommand } from './commands/engines.ts';
-import { modelCommand } from './commands/model.ts';
-import { reportCommand } from './commands/report.ts';
-import { resultsCommand } from './commands/results.ts';
-import { resumeCommand } from './commands/resume.ts';
-import { runCommand } from './commands/run.ts';
-import { whichCommand } from './commands/which.ts';
 import { type Context, createContext } from './context.ts';
 import { describeFailure } from './errors.ts';
 
-function createProgram(context: Context): Command {
+/** Only the command that was typed is loaded; without one that exists, all are, so that help and suggestions know them. */
+const COMMANDS: Readonly<Record<string, () => Promise<(context: Context) => CommandUnknownOpts>>> = {
+  doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,
+  build: async () => (await import('./commands/build.ts')).buildCommand,
+  which: async () => (await import('./commands/which.ts')).whichCommand,
+  engines: async () => (await import('./commands/engines.ts')).enginesCommand,
+  run: async () => (await import('./commands/run.ts')).runCommand,
+  ab: async () => (await import('./commands/ab.ts')).abCommand,
+  resume: async () => (await import('./commands/resume.ts')).resumeCommand,
+  report: async () => (await import('./commands/report.ts')).reportCommand,
+  results: async () => (await import('./commands/results.ts')).resultsCommand,
+  ask: async () => (await import('./commands/ask.ts')).askCommand,
+  model: async () => (await import('./commands/model.ts')).modelCommand,
+};
+
+/** Those that read no descriptor and no run. */
+const WITHOUT_PLACES: ReadonlySet<string> = new Set(['doctor', 'model']);
+
+async function createProgram(context: Context, typed: string | undefined): Promise<Command> {
   const program = new Command('rota')
     .description(
       'Measures how fast a mixture-of-experts model runs here, and whether a switch changes what it says.',
@@ -27,18 +34,10 @@ function createProgram(context: Context): Command {
       'after',
       '\nExample:\n  rota run protocols/first-light.yaml\n  rota ab strata synth:mini-s:1 -a "" -b "--threads 1"',
     );
-  const commands: readonly CommandUnknownOpts[] = [
-    buildCommand(context),
-    whichCommand(context),
-    enginesCommand(context),
-    runCommand(context),
-    abCommand(context),
-    resumeCommand(context),
-    reportCommand(context),
-    resultsCommand(context),
-    askCommand(context),
-  ];
-  for (const command of commands) {
+  const names = isCommand(typed) ? [typed] : Object.keys(COMMANDS);
+  const loaded = await Promise.all(names.map((name) => COMMANDS[name]?.()));
+  for (const create of loaded) if (create !== undefined) program.addCommand(create(context));
+  for (const command of program.commands.filter((each) => !WITHOUT_PLACES.has(each.name()))) {
     command
       .option('--engines <folder>', 'where the descriptors are', context.engines)
       .option('--results <folder>', 'where the runs are', context.results);
@@ -48,8 +47,6 @@ function createProgram(context: Context): Command {
     if (typeof engines === 'string') context.engines = resolve(engines);
     if (typeof results === 'string') context.results = resolve(results);
   });
-  for (const command of [doctorCommand(context), ...commands, modelCommand(context)])
-    program.addCommand(command);
   for (const command of [program, ...program.commands]) {
     command
       .exitOverride()
@@ -58,10 +55,8 @@ function createProgram(context: Context): Command {
   return program;
 }
 
-/** The command that was typed, if it is one: its help lists what it knows. */
-function helpCommand(program: Command): string {
-  const typed = program.commands.find((command) => command.name() === process.argv[2]);
-  return typed === undefined ? 'rota --help' : `rota ${typed.name()} --help`;
+function isCommand(typed: string | undefined): typed is string {
+  return typed !== undefined && Object.hasOwn(COMMANDS, typed);
 }
 
 function fail(error: unknown, context: Context, help: string): void {
@@ -73,8 +68,8 @@ function fail(error: unknown, context: Context, help: string): void {
 
 async function main(): Promise<void> {
   const context = createContext(process);
-  const program = createProgram(context);
-  const help = helpCommand(program);
+  const typed = process.argv[2];
+  const help = isCommand(typed) ? `rota ${typed} --help` : 'rota --help';
   // A reader that has seen enough (`rota results | head`) is no error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
@@ -87,6 +82,7 @@ async function main(): Promise<void> {
     });
   }
   try {
+    const program = await createProgram(context, typed);
     await program.parseAsync(process.argv);
   } catch (error) {
     fail(error, context, help);

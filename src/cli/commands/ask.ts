@@ -136,7 +136,12 @@ async function answer(
   { json }: AskOptions,
 ): Promise<void> {
   const stream = createTextStream(tokenizer);
-  const onTokens = json ? undefined : (ids: readonly number[]) => context.print(stream.push(ids));
+  let streamed = 0;
+  const show = (ids: readonly number[]): void => {
+    streamed += ids.length;
+    context.print(stream.push(ids));
+  };
+  const onTokens = json ? undefined : show;
   const { result } = await session.generate(request, { timeoutMs: TIMEOUT_MS, signal, onTokens });
   if (result.ids === null) throw new EngineError('the engine gave no token ids', { phase: 'generate' });
   if (json) {
@@ -146,6 +151,8 @@ async function answer(
     );
     return;
   }
+  // Some engines answer in one piece, whatever they are asked.
+  show(result.ids.slice(streamed));
   context.print(`${stream.end()}\n`);
   context.tell(`${counterLine(result)}\n`);
 }

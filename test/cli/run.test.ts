@@ -1,0 +1,207 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Bench, createBench, protocol } from './helpers/rota.ts';
+
+let bench: Bench;
+beforeAll(() => {
+  bench = createBench();
+});
+afterAll(() => bench.remove());
+
+const SHARE = '--share-machine';
+
+async function report(...argv: string[]) {
+  const { stdout, exitCode } = await bench.rota('report', 'latest', '--json', ...argv);
+  return { exitCode, ...JSON.parse(stdout) };
+}
+
+describe('rota run', () => {
+  it('prints the plan and stops', async () => {
+    const { exitCode, stdout } = await bench.rota('run', 'tiny.yaml', '--plan');
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('2 arms');
+    const plan = JSON.parse((await bench.rota('run', 'tiny.yaml', '--plan', '--json')).stdout);
+    expect(plan.runs).toHaveLength(4);
+    expect(plan.arms[1].argv.slice(-2)).toEqual(['--rate', '3000']);
+    expect(() => readdirSync(bench.path('results'))).toThrow();
+  });
+
+  it('starts every arm and stops', async () => {
+    const good = await bench.rota('run', 'tiny.yaml', '--smoke', SHARE);
+    expect(good.exitCode).toBe(0);
+    expect(good.stdout.replace(/\d+\.\d s/g, 'N s')).toMatchInlineSnapshot(`
+      "ok    base: ready in N s, 16 tokens
+      ok    fast: ready in N s, 16 tokens"
+    `);
+    bench.write(
+      'broken.yaml',
+      protocol({ arms: { base: { play: 'steady' }, bad: { play: 'crash-at-load' } } }),
+    );
+    const bad = await bench.rota('run', 'broken.yaml', '--smoke', '--json', SHARE);
+    expect(bad.exitCode).toBe(3);
+    expect(
+      JSON.parse(bad.stdout).smoke.map((arm: { problem: string | null }) => arm.problem),
+    ).toMatchInlineSnapshot(`
+      [
+        null,
+        "the engine ended while it should get ready: exit code 3",
+      ]
+    `);
+  });
+
+  it('measures, prints the verdict on stdout and one line a run on stderr', async () => {
+    const { exitCode, stdout, stderr } = await bench.rota('run', 'tiny.yaml', SHARE);
+    expect(stderr).toMatch(/^run folder: /m);
+    expect(stderr.match(/^run \d\/4 · block \d\/2 · arm (base|fast) \(\d\/2\)/gm)).toHaveLength(4);
+    expect(stdout).toContain('same output');
+    expect(stdout).not.toContain('\u001b');
+    expect(exitCode).toBe(0);
+  });
+
+  it('is reported again as table, JSON and Markdown', async () => {
+    expect((await bench.rota('report')).stdout).toContain('same output');
+    expect((await bench.rota('report', '--markdown')).stdout).toMatch(/^## tiny$/m);
+    expect((await bench.rota('report', '--ascii')).stdout).toMatch(/^[\x20-\x7e\n]*$/);
+    const { arms, runs, exitCode } = await report();
+    expect(exitCode).toBe(0);
+    expect(runs).toHaveLength(4);
+    expect(arms.map((arm: { arm: string; output: string }) => `${arm.arm} ${arm.output}`)).toEqual([
+      'base L0',
+      'fast L0',
+    ]);
+    const [listed] = JSON.parse((await bench.rota('results', '--json')).stdout).results;
+    expect(listed).toMatchObject({ protocol: 'tiny', state: 'complete', runsOk: 4 });
+    expect((await bench.rota('results', '-n', '1')).stdout).toContain('4/4 runs');
+  });
+
+  it('recomputes the verdict byte for byte, and finds an altered journal', async () => {
+    const [name = ''] = readdirSync(bench.path('results'));
+    const folder = bench.path(join('results', name));
+    const before = readFileSync(join(folder, 'verdict.json'));
+    expect((await bench.rota('report', 'latest', '--recompute')).exitCode).toBe(0);
+    expect(readFileSync(join(folder, 'verdict.json')).equals(before)).toBe(true);
+    const journal = join(folder, 'journal.jsonl');
+    const good = readFileSync(journal, 'utf8');
+    writeFileSync(journal, good.replace('"tokens":8', '"tokens":9'));
+    const altered = await bench.rota('report', 'latest', '--recompute');
+    writeFileSync(journal, good);
+    expect(altered.exitCode).toBe(5);
+    expect(altered.stderr.split('\n')).toHaveLength(1);
+  });
+
+  it('says that a lossy arm changed its output', async () => {
+    bench.write('lossy.yaml', protocol({ name: 'lossy', arms: { base: {}, bent: { shift: 1 } } }));
+    const { stdout } = await bench.rota('run', 'lossy.yaml', SHARE);
+    expect(stdout).toContain('changed output');
+  });
+});
+
+describe('rota ab', () => {
+  it('needs no protocol file', async () => {
+    const { stdout, exitCode } = await bench.rota(
+      'ab',
+      'fake',
+      'model.gguf',
+      '-a',
+      '',
+      '-b',
+      '--rate 4000 --shift=1',
+      '--plan',
+      '--json',
+    );
+    expect(exitCode).toBe(0);
+    const plan = JSON.parse(stdout);
+    expect(plan.arms.map((arm: { name: string; knobs: object }) => [arm.name, arm.knobs])).toEqual([
+      ['A', {}],
+      ['B', { rate: 4000, shift: 1 }],
+    ]);
+    expect(plan.workloads.map((workload: { class: string }) => workload.class)).toEqual([
+      'enumeration',
+      'prose',
+      'code',
+    ]);
+  });
+
+  it('measures nothing when both are the same', async () => {
+    const { stderr, exitCode } = await bench.rota(
+      'ab',
+      'fake',
+      'model.gguf',
+      '-a',
+      '--rate 9',
+      '-b',
+      '--rate=9',
+      '--plan',
+    );
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('same command line and environment');
+  });
+});
+
+describe('an interrupted run', () => {
+  it('ends cleanly on a signal, says how to go on, and is finished by resume', async () => {
+    bench.write('slow.yaml', protocol({ name: 'slow', arms: { base: { rate: 20 }, fast: { rate: 30 } } }));
+    const run = bench.rota('run', 'slow.yaml', SHARE);
+    await new Promise<void>((resolve) => {
+      run.stderr.on('data', (chunk: Buffer) => {
+        if (chunk.toString().includes('run 2/4')) resolve();
+      });
+    });
+    run.kill('SIGINT');
+    const interrupted = await run;
+    expect(interrupted.exitCode).toBe(130);
+    expect(interrupted.stderr).toMatch(
+      /interrupted; every finished run is kept\. Go on with:\n {2}rota resume \S+-slow-/,
+    );
+    expect((await bench.rota('report', 'latest')).stderr).toContain(
+      'has no verdict yet; finish it with: rota resume',
+    );
+    const resumed = await bench.rota('resume', 'latest', SHARE);
+    expect(resumed.exitCode).toBe(0);
+    expect(resumed.stderr).toContain('3 of 4 runs are left');
+    const { runs } = await report();
+    expect(runs.map((each: { status: string }) => each.status)).toEqual(['ok', 'ok', 'ok', 'ok']);
+  }, 60_000);
+});
+
+describe('rota ask', () => {
+  it('prints the answer on stdout and its counters on stderr', async () => {
+    const { stdout, stderr, exitCode } = await bench.rota(
+      'ask',
+      'fake',
+      'he said',
+      '--model',
+      'model.gguf',
+      '--max-new',
+      '9',
+      SHARE,
+    );
+    expect(exitCode).toBe(0);
+    expect(stderr).toMatchInlineSnapshot(
+      `"9 tokens (length) | 2000.00 tok/s | 1.13 tokens/pass | first after 1 ms | lookups: 16 hit, 0 pcie, 16 cpu, 0 file, 0 skipped"`,
+    );
+    const whole = JSON.parse(
+      (await bench.rota('ask', 'fake', 'he said', '--model', 'model.gguf', '--max-new', '9', '--json', SHARE))
+        .stdout,
+    );
+    expect(whole.ids).toHaveLength(9);
+    expect(stdout).toBe(whole.text.trimEnd());
+    expect(whole.prompt[0]).toBe(0);
+  });
+
+  it('passes knobs on, and an engine that dies is exit 3 with its last words', async () => {
+    const { stderr, exitCode } = await bench.rota(
+      'ask',
+      'fake',
+      'x',
+      '--model',
+      'model.gguf',
+      '-k',
+      'play=crash-at-load',
+      SHARE,
+    );
+    expect(exitCode).toBe(3);
+    expect(stderr).toMatch(/^rota: the engine ended while it should get ready/);
+  });
+});
