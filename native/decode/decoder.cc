@@ -58,11 +58,11 @@ Status Decoder::check(const GenerateRequest& request) const {
   ROTA_RETURN_IF_ERROR(check_tokens(request.stop, "stop"));
   const auto needed = static_cast<int64_t>(request.prompt.size()) + request.max_new;
   if (needed > parts_.model->options().ctx) {
-    return Status(Code::kBadRequest,
-                  "a prompt of " + std::to_string(request.prompt.size()) + " tokens + max_new " +
-                      std::to_string(request.max_new) + " = " + std::to_string(needed) +
-                      " positions, the context holds " +
-                      std::to_string(parts_.model->options().ctx) + " (--ctx)");
+    return Status(Code::kBadRequest, "a prompt of " + std::to_string(request.prompt.size()) +
+                                         " tokens + max_new " + std::to_string(request.max_new) +
+                                         " = " + std::to_string(needed) +
+                                         " positions, the context holds " +
+                                         std::to_string(parts_.model->options().ctx) + " (--ctx)");
   }
   return Status();
 }
@@ -236,8 +236,8 @@ Result<ScoreResult> Decoder::score(const ScoreRequest& request,
                                    const std::atomic<bool>& cancelled) {
   Model& model = *parts_.model;
   if (request.tokens.size() < 2) {
-    return Status(Code::kBadRequest, "score needs at least 2 tokens, got " +
-                                         std::to_string(request.tokens.size()));
+    return Status(Code::kBadRequest,
+                  "score needs at least 2 tokens, got " + std::to_string(request.tokens.size()));
   }
   ROTA_RETURN_IF_ERROR(check_tokens(request.tokens, "tokens"));
   if (request.tokens.size() > static_cast<size_t>(model.options().ctx)) {
@@ -250,7 +250,8 @@ Result<ScoreResult> Decoder::score(const ScoreRequest& request,
   const int64_t start = now_ns();
   const std::span<const int> tokens(request.tokens);
   const auto vocab = static_cast<size_t>(model.config().vocab);
-  const auto batch = static_cast<size_t>(std::min(options_.prompt_batch, model.options().max_logit_rows));
+  const auto batch =
+      static_cast<size_t>(std::min(options_.prompt_batch, model.options().max_logit_rows));
   for (size_t at = 0; at < tokens.size(); at += batch) {
     if (cancelled) return Status(Code::kCancelled, "cancelled");
     const auto chunk = tokens.subspan(at, std::min(batch, tokens.size() - at));

@@ -1,5 +1,5 @@
-// One request at a time over one model: prompt, passes, speculation, books. Owns the order of a request's steps; knows
-// no wire format and no tier.
+// One request at a time over one model: prompt, passes, speculation, books. Owns the order of a
+// request's steps; knows no wire format and no tier.
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,9 @@
 namespace rota {
 
 struct DecoderOptions {
-  int depth = 0;          // drafts a pass; 0 = plain decode
-  double confidence = 0;  // verify only drafts before the first whose estimated acceptance is below this
+  int depth = 0;  // drafts a pass; 0 = plain decode
+  double confidence =
+      0;  // verify only drafts before the first whose estimated acceptance is below this
   int prompt_batch = 64;  // prompt rows a pass
 };
 
@@ -27,7 +28,7 @@ struct DecoderParts {
   Model* model = nullptr;
   CountedExperts* experts = nullptr;
   DraftExperts* draft_experts = nullptr;  // nullptr without a drafter
-  DraftOracle* oracle = nullptr;             // replaces the drafter where given
+  DraftOracle* oracle = nullptr;          // replaces the drafter where given
   Ledger* ledger = nullptr;
 };
 
@@ -38,7 +39,8 @@ class Decoder {
  public:
   Decoder(const DecoderParts& parts, const DecoderOptions& options);
 
-  // kBadRequest before anything ran, with the numbers that do not fit. `cancelled` is read between passes.
+  // kBadRequest before anything ran, with the numbers that do not fit. `cancelled` is read between
+  // passes.
   Result<GenerateResult> generate(const GenerateRequest& request, int64_t arrived_ns,
                                   const std::atomic<bool>& cancelled, const TokenSink& sink);
   Result<ScoreResult> score(const ScoreRequest& request, const std::atomic<bool>& cancelled);
@@ -51,8 +53,7 @@ class Decoder {
                      GenerateResult& result, int* last_row);
   Status one_pass(const GenerateRequest& request, GenerateResult& result, int* last_row);
   Status propose(const GenerateResult& result, int most, Proposal* proposal);
-  Status forward(std::span<const int> tokens, PassKind kind, int first_logit_row,
-                 PassRecord& pass);
+  Status forward(std::span<const int> tokens, PassKind kind, int first_logit_row, PassRecord& pass);
   bool drafts_by_model() const { return options_.depth > 0 && parts_.oracle == nullptr; }
   // Appends until the request is full or stops; returns how many were taken.
   int emit(const GenerateRequest& request, std::span<const int> tokens, GenerateResult& result);

@@ -1,4 +1,5 @@
-// The decoder on a model of a few lines: speculation changes passes and never tokens, and the books agree.
+// The decoder on a model of a few lines: speculation changes passes and never tokens, and the books
+// agree.
 #include "decode/decoder.h"
 
 #include <doctest/doctest.h>
@@ -40,8 +41,8 @@ class CountingExperts : public CountedExperts {
   ExpertTally tally_;
 };
 
-// Logits are a function of the last two tokens. Its drafter has its own, similar logits, and refuses to be told wrong
-// positions.
+// Logits are a function of the last two tokens. Its drafter has its own, similar logits, and
+// refuses to be told wrong positions.
 class ToyModel : public Model {
  public:
   ToyModel() {
@@ -63,8 +64,8 @@ class ToyModel : public Model {
     }
     counters_.dense_bytes += 1000;
     for (int l = 0; l < kLayers; ++l) {
-      const Status status =
-          experts.run(l, static_cast<int>(tokens.size()), kTopK, nullptr, nullptr, nullptr, nullptr);
+      const Status status = experts.run(l, static_cast<int>(tokens.size()), kTopK, nullptr, nullptr,
+                                        nullptr, nullptr);
       if (!status.ok()) return status;
     }
     return Status();
@@ -145,7 +146,8 @@ struct Bench {
   }()};
   FakeBlobs blobs{1, 2, 32, 32, {Format::kF32}};
   std::unique_ptr<DraftExperts> draft =
-      std::move(DraftExperts::load(blobs, threads, ExpertShape{32, 32, 16, 1, 10.f, false})).value();
+      std::move(DraftExperts::load(blobs, threads, ExpertShape{32, 32, 16, 1, 10.f, false}))
+          .value();
   std::unique_ptr<DraftOracle> oracle;
   std::unique_ptr<Ledger> ledger;
   std::atomic<bool> cancelled{false};
@@ -368,10 +370,11 @@ TEST_CASE("a cancelled request keeps what it has") {
   Bench bench;
   Decoder decoder = bench.decoder(0);
   int tokens = 0;
-  const auto r = decoder.generate(request_of(30), 0, bench.cancelled, [&](std::span<const int> ids) {
-    tokens += static_cast<int>(ids.size());
-    if (tokens == 5) bench.cancelled = true;
-  });
+  const auto r =
+      decoder.generate(request_of(30), 0, bench.cancelled, [&](std::span<const int> ids) {
+        tokens += static_cast<int>(ids.size());
+        if (tokens == 5) bench.cancelled = true;
+      });
   REQUIRE(r.ok());
   CHECK(r.value().ids.size() == 5);
   CHECK(r.value().finish == Finish::kCancelled);
@@ -427,13 +430,14 @@ TEST_CASE("a ledger line") {
   pass.dense_bytes = 99;
   pass.engram_bytes = 7;
   pass.total_ns = 4000001;
-  CHECK(ledger_line(pass) ==
-        "{\"id\":3,\"pass\":1,\"kind\":\"verify\",\"rows\":4,\"offered\":3,\"accepted\":2,\"hit\":5,"
-        "\"pcie\":1,\"cpu\":2,\"file\":3,\"skipped\":0,\"late\":1,\"distinct\":{\"hit\":4,\"pcie\":0,"
-        "\"cpu\":2,\"file\":3},\"blobs\":{\"hit\":{\"Q2_0\":4},\"cpu\":{\"mixed\":2},\"file\":{"
-        "\"PTQ1_0\":3}},\"bytes\":{\"hit\":40,\"pcie\":0,\"cpu\":20,\"file\":30,\"dense\":99,"
-        "\"engram\":7},\"ms\":{\"total\":4.000001,\"draft\":0.000000,\"dense\":0.000000,"
-        "\"experts\":2.500000,\"file_wait\":0.000000}}\n");
+  CHECK(
+      ledger_line(pass) ==
+      "{\"id\":3,\"pass\":1,\"kind\":\"verify\",\"rows\":4,\"offered\":3,\"accepted\":2,\"hit\":5,"
+      "\"pcie\":1,\"cpu\":2,\"file\":3,\"skipped\":0,\"late\":1,\"distinct\":{\"hit\":4,\"pcie\":0,"
+      "\"cpu\":2,\"file\":3},\"blobs\":{\"hit\":{\"Q2_0\":4},\"cpu\":{\"mixed\":2},\"file\":{"
+      "\"PTQ1_0\":3}},\"bytes\":{\"hit\":40,\"pcie\":0,\"cpu\":20,\"file\":30,\"dense\":99,"
+      "\"engram\":7},\"ms\":{\"total\":4.000001,\"draft\":0.000000,\"dense\":0.000000,"
+      "\"experts\":2.500000,\"file_wait\":0.000000}}\n");
 }
 
 TEST_CASE("a failed pass is the request's error, and the next request works") {

@@ -1,5 +1,5 @@
-// One JSON line a decode pass, for whoever fits costs or checks identities. Owns the file and its buffer; a request's
-// lines are written when it ends, so that no pass waits for a disk.
+// One JSON line a decode pass, for whoever fits costs or checks identities. Owns the file and its
+// buffer; a request's lines are written when it ends, so that no pass waits for a disk.
 #pragma once
 
 #include <memory>

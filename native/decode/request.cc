@@ -14,6 +14,17 @@ void PassTotals::add(const PassRecord& pass) {
   engram_bytes += pass.engram_bytes;
 }
 
+void PassTotals::add(const PassTotals& other) {
+  passes += other.passes;
+  rows += other.rows;
+  offered += other.offered;
+  accepted += other.accepted;
+  experts += other.experts;
+  dense_bytes += other.dense_bytes;
+  engram_rows += other.engram_rows;
+  engram_bytes += other.engram_bytes;
+}
+
 const char* finish_name(Finish finish) {
   switch (finish) {
     case Finish::kLength:

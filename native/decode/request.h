@@ -43,6 +43,7 @@ struct PassTotals {
   ExpertTally experts;
   int64_t dense_bytes = 0, engram_rows = 0, engram_bytes = 0;
   void add(const PassRecord& pass);
+  void add(const PassTotals& other);
 };
 
 struct DraftTotals {
@@ -64,7 +65,8 @@ struct GenerateResult {
   int64_t predicted_ns = 0;  // from the first token to the last
   PassTotals prefill, decode;
   DraftTotals draft;
-  std::string logits_sha256;  // of the row that the last token was chosen from; empty without tokens
+  std::string
+      logits_sha256;  // of the row that the last token was chosen from; empty without tokens
 };
 
 struct ScoreRequest {

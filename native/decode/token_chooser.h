@@ -1,5 +1,5 @@
-// Which tokens a pass gives: the next one, and how many drafted ones before it stand. Owns the request's random stream
-// and the workspaces of distributions; knows no model.
+// Which tokens a pass gives: the next one, and how many drafted ones before it stand. Owns the
+// request's random stream and the workspaces of distributions; knows no model.
 #pragma once
 
 #include <functional>
@@ -29,10 +29,12 @@ class TokenChooser : public DraftPicker {
 
   // From one row of logits.
   int choose(const float* logits);
-  // Row i of the pass gives the target's distribution for draft i; row proposal.ids.size() the one after them all.
+  // Row i of the pass gives the target's distribution for draft i; row proposal.ids.size() the one
+  // after them all.
   Choice judge(const Proposal& proposal, const std::function<const float*(int row)>& logits);
 
-  // While drafting: samples draft `index` from its own filtered distribution, which is kept for judge().
+  // While drafting: samples draft `index` from its own filtered distribution, which is kept for
+  // judge().
   int pick(int index, const float* logits, int vocab) override;
   bool greedy() const { return params_.greedy(); }
   const float* draft_distributions() const { return q_.data(); }

@@ -30,8 +30,8 @@ DraftExperts::DraftExperts(const BlobSource& source, const ExpertShape& shape)
 }
 
 Result<std::unique_ptr<DraftExperts>> DraftExperts::load(const BlobSource& source,
-                                                               ThreadPool& threads,
-                                                               const ExpertShape& shape) {
+                                                         ThreadPool& threads,
+                                                         const ExpertShape& shape) {
   std::unique_ptr<DraftExperts> all(new DraftExperts(source, shape));
   ROTA_ASSIGN_OR_RETURN(all->memory_, AlignedBuffer::allocate(memory_bytes(source), 64, true));
   ROTA_ASSIGN_OR_RETURN(all->pool_, ExpertPool::create(threads, shape));
@@ -50,7 +50,7 @@ Result<std::unique_ptr<DraftExperts>> DraftExperts::load(const BlobSource& sourc
 void DraftExperts::begin_pass(PassKind, int) {}
 
 Status DraftExperts::run(int layer, int rows, int top_k, const int* ids, const float* weights,
-                            const float* x, float* y) {
+                         const float* x, float* y) {
   plan_.build(rows, top_k, ids);
   tally_.lookups += plan_.pairs();
   jobs_.clear();

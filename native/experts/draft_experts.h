@@ -22,9 +22,8 @@ struct DraftTally {
 class DraftExperts : public RoutedExperts {
  public:
   // Reads every blob of the source.
-  static Result<std::unique_ptr<DraftExperts>> load(const BlobSource& source,
-                                                       ThreadPool& threads,
-                                                       const ExpertShape& shape);
+  static Result<std::unique_ptr<DraftExperts>> load(const BlobSource& source, ThreadPool& threads,
+                                                    const ExpertShape& shape);
   static uint64_t memory_bytes(const BlobSource& source);
 
   void begin_pass(PassKind kind, int rows) override;

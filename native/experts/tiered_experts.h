@@ -42,6 +42,9 @@ class TieredExperts : public CountedExperts {
   static uint64_t memory_bytes(const BlobSource& source, const ExpertShape& shape,
                                const TieredOptions& options);
 
+  // Blob bytes that load() reads.
+  static uint64_t load_bytes(const BlobSource& source, const TieredOptions& options);
+
   void begin_pass(PassKind kind, int rows) override;
   const float* selection_bias(int layer) override;
   bool wants_hints() const override;

@@ -6,8 +6,8 @@
 
 #include <numeric>
 
-#include "experts/fake_blobs.h"
 #include "experts/draft_experts.h"
+#include "experts/fake_blobs.h"
 
 namespace rota {
 namespace {
@@ -309,7 +309,7 @@ TEST_CASE("a failed read is the call's error; afterwards the tiers still compute
     REQUIRE(run(again).ok());
     CHECK(again == y);
   }
-  blobs.fail_id = 0;
+  blobs.fail_id = 2;  // pushed out of its slot by now
   CHECK(!tiers->reset().ok());
   CHECK(run(again).code() == Code::kIo);
   blobs.fail_id = -1;
@@ -329,6 +329,7 @@ TEST_CASE("a load reports progress and can be stopped; a failed one says why") {
   });
   REQUIRE(all.ok());
   CHECK(seen == all.value()->placement().slots_bytes() + all.value()->placement().arena_bytes());
+  CHECK(seen == TieredExperts::load_bytes(blobs, options));
   CHECK(TieredExperts::memory_bytes(blobs, kShape, options) > seen);
   const auto stopped =
       TieredExperts::load(blobs, threads(), kShape, options, [](uint64_t) { return false; });

@@ -62,6 +62,11 @@ uint64_t TieredExperts::memory_bytes(const BlobSource& source, const ExpertShape
          staging_bytes(placement, options, largest_blob(source)) + ExpertPool::scratch_bytes(shape);
 }
 
+uint64_t TieredExperts::load_bytes(const BlobSource& source, const TieredOptions& options) {
+  const Placement placement = make_placement(source, options);
+  return placement.slots_bytes() + placement.arena_bytes();
+}
+
 TieredExperts::TieredExperts(const BlobSource& source, const ExpertShape& shape,
                              const TieredOptions& options, Placement placement)
     : source_(source),

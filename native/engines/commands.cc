@@ -1,0 +1,183 @@
+// Requests from JSON.
+#include "engines/commands.h"
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
+
+#include "engines/flags.h"
+
+namespace rota {
+namespace {
+
+using nlohmann::json;
+
+Command refused(std::optional<int64_t> id, const char* code, std::string message) {
+  Command command;
+  command.id = id;
+  command.code = code;
+  command.message = std::move(message);
+  return command;
+}
+
+// Reads fields of one object; the first one that is wrong is kept as the problem.
+class Fields {
+ public:
+  explicit Fields(const json& object) : object_(object) {}
+
+  const std::string& problem() const { return problem_; }
+  bool has(const char* name) const { return object_.contains(name); }
+
+  void allow_only(std::span<const std::string_view> names) {
+    for (const auto& item : object_.items()) {
+      if (std::find(names.begin(), names.end(), item.key()) != names.end()) continue;
+      const std::string near = nearest(item.key(), names);
+      fail("unknown field \"" + item.key() + "\"" +
+           (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+    }
+  }
+  template <typename T>
+  T whole(const char* name, T fallback, T min, T max) {
+    if (!has(name)) return fallback;
+    const json& value = object_[name];
+    if (!value.is_number_integer() || (value.is_number_unsigned() && value > INT64_MAX) ||
+        value.get<int64_t>() < static_cast<int64_t>(min) ||
+        value.get<int64_t>() > static_cast<int64_t>(max)) {
+      fail(std::string(name) + " must be a whole number in " + std::to_string(min) + ".." +
+           std::to_string(max) + ", got " + value.dump());
+      return fallback;
+    }
+    return static_cast<T>(value.get<int64_t>());
+  }
+  double number(const char* name, double fallback, double above, double max, bool inclusive) {
+    if (!has(name)) return fallback;
+    const json& value = object_[name];
+    const bool good = value.is_number() && value.get<double>() <= max &&
+                      (value.get<double>() > above || (inclusive && value.get<double>() == above));
+    if (good) return value.get<double>();
+    fail(std::string(name) + " must be a number " + (inclusive ? "from " : "above ") +
+         json(above).dump() + " up to " + json(max).dump() + ", got " + value.dump());
+    return fallback;
+  }
+  bool boolean(const char* name, bool fallback) {
+    if (!has(name)) return fallback;
+    if (object_[name].is_boolean()) return object_[name].get<bool>();
+    fail(std::string(name) + " must be true or false, got " + object_[name].dump());
+    return fallback;
+  }
+  std::vector<int> ids(const char* name, bool required) {
+    std::vector<int> out;
+    if (!has(name)) {
+      if (required) fail(std::string(name) + " is missing: an array of token ids");
+      return out;
+    }
+    const json& value = object_[name];
+    if (!value.is_array()) {
+      fail(std::string(name) + " must be an array of token ids");
+      return out;
+    }
+    out.reserve(value.size());
+    for (const json& id : value) {
+      if (!id.is_number_integer() || id < INT_MIN || id > INT_MAX) {
+        fail(std::string(name) + "[" + std::to_string(out.size()) +
+             "] is not a token id: " + id.dump());
+        return out;
+      }
+      out.push_back(id.get<int>());
+    }
+    return out;
+  }
+  void fail(std::string problem) {
+    if (problem_.empty()) problem_ = std::move(problem);
+  }
+
+ private:
+  const json& object_;
+  std::string problem_;
+};
+
+void read_generate(Fields& fields, Command& command) {
+  static constexpr std::array<std::string_view, 10> kNames = {
+      "id",    "op",   "prompt",     "max_new", "temperature",
+      "top_p", "seed", "ignore_eos", "stop",    "stream"};
+  fields.allow_only(kNames);
+  GenerateRequest& request = command.generate;
+  request.id = command.id.value_or(0);
+  request.prompt = fields.ids("prompt", true);
+  if (!fields.has("max_new")) fields.fail("max_new is missing: how many tokens to generate");
+  request.max_new = fields.whole<int>("max_new", 0, 1, INT_MAX);
+  request.sampling.temperature = fields.number("temperature", 0, 0, 100, true);
+  request.sampling.top_p = fields.number("top_p", 1, 0, 1, false);
+  request.sampling.seed =
+      static_cast<uint64_t>(fields.whole<int64_t>("seed", 1, INT64_MIN, INT64_MAX));
+  request.ignore_eos = fields.boolean("ignore_eos", false);
+  request.stop = fields.ids("stop", false);
+  command.stream = fields.boolean("stream", false);
+}
+
+void read_score(Fields& fields, Command& command) {
+  static constexpr std::array<std::string_view, 3> kNames = {"id", "op", "tokens"};
+  fields.allow_only(kNames);
+  command.score.id = command.id.value_or(0);
+  command.score.tokens = fields.ids("tokens", true);
+}
+
+struct OpName {
+  std::string_view name;
+  Op op;
+  bool needs_id;
+};
+constexpr std::array<OpName, 6> kOps = {{{"generate", Op::kGenerate, true},
+                                         {"score", Op::kScore, true},
+                                         {"cancel", Op::kCancel, true},
+                                         {"stats", Op::kStats, true},
+                                         {"reset", Op::kReset, true},
+                                         {"quit", Op::kQuit, false}}};
+
+}  // namespace
+
+Command parse_command(const std::string& line) {
+  const json body = json::parse(line, nullptr, false);
+  if (body.is_discarded()) return refused(std::nullopt, "malformed", "the line is not JSON");
+  if (!body.is_object()) return refused(std::nullopt, "malformed", "the line is not a JSON object");
+  std::optional<int64_t> id;
+  if (body.contains("id")) {
+    if (!body["id"].is_number_integer()) {
+      return refused(std::nullopt, "malformed",
+                     "id must be a whole number, got " + body["id"].dump());
+    }
+    id = body["id"].get<int64_t>();
+  }
+  if (!body.contains("op") || !body["op"].is_string()) {
+    return refused(id, "malformed", "op is missing: generate, score, cancel, stats, reset or quit");
+  }
+  const auto name = body["op"].get<std::string>();
+  const auto known =
+      std::find_if(kOps.begin(), kOps.end(), [&name](const OpName& op) { return op.name == name; });
+  if (known == kOps.end()) {
+    return refused(id, "unknown_op",
+                   "no such op: " + name + "; generate, score, cancel, stats, reset or quit");
+  }
+  if (known->needs_id && !id) {
+    return refused(id, "malformed", name + " needs an id, so that its answer can name it");
+  }
+  Command command;
+  command.op = known->op;
+  command.id = id;
+  Fields fields(body);
+  if (command.op == Op::kGenerate) {
+    read_generate(fields, command);
+  } else if (command.op == Op::kScore) {
+    read_score(fields, command);
+  } else {
+    static constexpr std::array<std::string_view, 2> kNames = {"id", "op"};
+    fields.allow_only(kNames);
+  }
+  if (!fields.problem().empty()) return refused(id, "bad_request", fields.problem());
+  return command;
+}
+
+}  // namespace rota

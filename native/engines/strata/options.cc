@@ -1,0 +1,154 @@
+// Flags of rota-strata.
+#include "engines/strata/options.h"
+
+#include <climits>
+
+#include "engines/flags.h"
+
+namespace rota {
+namespace {
+
+const char* const kIntro =
+    "rota-strata: serves a DeepSeek-V4.1 GGUF with routed experts in three tiers (device slots,\n"
+    "pinned arena, file). It speaks JSON lines on stdin and stdout and ends when stdin closes.\n\n"
+    "Usage: rota-strata --model PATH [flags]\n\n";
+
+const char* const kExample =
+    "\nSIZE is a share of all routed experts (25%), or bytes with a unit (512MiB, 1.5GiB).\n"
+    "LOSSY knobs change what the model says; the engine names those in use when it is ready.\n\n"
+    "Example:\n"
+    "  echo '{\"id\":1,\"op\":\"generate\",\"prompt\":[5,6,7],\"max_new\":16,\"ignore_eos\":true}' "
+    "|\n"
+    "    rota-strata --model mini.gguf --slots 25% --arena 25%\n";
+
+// A setter that parses with `parse` and stores.
+template <typename T, typename Parse>
+std::function<Status(const std::string&)> store(T& target, Parse parse) {
+  return [&target, parse](const std::string& text) {
+    ROTA_ASSIGN_OR_RETURN(target, parse(text));
+    return Status();
+  };
+}
+
+std::function<Status(const std::string&)> text(std::string& target) {
+  return [&target](const std::string& value) {
+    if (value.empty()) return Status(Code::kUsage, "needs a value");
+    target = value;
+    return Status();
+  };
+}
+template <typename T>
+std::function<Status(const std::string&)> whole(T& target, int min, int max) {
+  return store(target, [min, max](const std::string& t) { return parse_int(t, min, max); });
+}
+std::function<Status(const std::string&)> number(double& target, double min, double max) {
+  return store(target, [min, max](const std::string& t) { return parse_number(t, min, max); });
+}
+std::function<Status(const std::string&)> size(SizeValue& target) {
+  return store(target, [](const std::string& t) { return parse_size(t); });
+}
+std::function<Status(const std::string&)> on_off(bool& target) {
+  return store(target, [](const std::string& t) { return parse_on_off(t); });
+}
+
+std::vector<Flag> placement_flags(StrataOptions& o) {
+  return {
+      {"--slots", "SIZE", "device slots for experts (default 25%)", size(o.slots)},
+      {"--arena", "SIZE", "pinned RAM for experts that have no slot (default 100%: all the others)",
+       size(o.arena)},
+      {"--rank", "FILE", "fill slots and arena in this order: lines \"layer expert\"",
+       text(o.rank_file)},
+      {"--lru-window", "N",
+       "a missed expert enters a slot if it also missed in the layer's last N calls; 0 = never "
+       "(default 4)",
+       whole(o.lru_window, 0, 1 << 20)},
+      {"--pcie", "F",
+       "share of the arena's misses copied to the device, passes of one row (default 0)",
+       number(o.pcie, 0, 1)},
+      {"--batch-pcie", "F", "the same for passes of several rows (default 0)",
+       number(o.batch_pcie, 0, 1)},
+      {"--prefetch", "N",
+       "experts a layer read from the file one layer ahead; 0 = none (default 2)",
+       whole(o.prefetch, 0, 64)},
+      {"--file-readers", "N", "threads that read the file tier (default 4)",
+       whole(o.file_readers, 1, 64)},
+      {"--route-bias", "D", "LOSSY: added to the selection scores of experts in slots (default 0)",
+       number(o.route_bias, -100, 100)},
+      {"--route-bias-file", "D",
+       "LOSSY: subtracted from those of experts that need a file read (default 0)",
+       number(o.route_bias_file, -100, 100)},
+  };
+}
+
+std::vector<Flag> model_flags(StrataOptions& o) {
+  return {
+      {"--model", "PATH", "GGUF file; of a split model its first shard", text(o.model)},
+      {"--draft", "PATH", "DSpark sidecar (default: MODEL's stem + .dspark.gguf, if it is there)",
+       text(o.draft)},
+      {"--device", "NAME", "host (default)", text(o.device)},
+      {"--threads", "N", "compute threads; 0 = physical cores (default 0)",
+       whole(o.threads, 0, 1024)},
+      {"--pin", "on|off", "pin each compute thread to a core (default on)", on_off(o.pin)},
+      {"--ctx", "N", "positions a sequence can have (default 4096)", whole(o.ctx, 1, INT_MAX)},
+      {"--prompt-batch", "N", "prompt rows a pass (default 64)", whole(o.prompt_batch, 1, 65536)},
+      {"--depth", "N", "tokens drafted a pass; 0 = no speculation (default 5, 0 without a sidecar)",
+       [&o](const std::string& t) {
+         ROTA_ASSIGN_OR_RETURN(o.depth, parse_int(t, 0, 15));
+         return Status();
+       }},
+      {"--conf", "F",
+       "verify only drafts before the first whose estimated acceptance is below F "
+       "(default 0.6)",
+       number(o.confidence, 0, 1)},
+      {"--kv-quant", "on|off", "the caches' rounding the model was trained with (default on)",
+       on_off(o.kv_quant)},
+      {"--act-quant", "on|off", "round the inputs of quantised linears to fp8 (default off)",
+       on_off(o.act_quant)},
+      {"--ledger", "FILE", "write one JSON line a decode pass", text(o.ledger)},
+      {"--draft-oracle", "FILE", "for tests: drafts from a file, a line of token ids a request",
+       text(o.draft_oracle)},
+      {"--draft-corrupt", "K", "for tests: spoil every K-th draft of the oracle (default 0: none)",
+       whole(o.draft_corrupt, 0, 1 << 20)},
+  };
+}
+
+Status check_device(const std::string& device) {
+  if (device == "host") return Status();
+  if (device.rfind("cuda", 0) == 0) {
+    return Status(Code::kLoad, "--device " + device +
+                                   ": no CUDA device: this build computes on the host only; use "
+                                   "--device host");
+  }
+  return Status(Code::kUsage, "--device: \"" + device + "\" is unknown: host or cuda:N");
+}
+
+}  // namespace
+
+Result<ParsedOptions> parse_strata_options(std::span<const char* const> arguments) {
+  ParsedOptions parsed;
+  StrataOptions& o = parsed.options;
+  bool help = false, version = false;
+  std::vector<Flag> flags = model_flags(o);
+  for (Flag& flag : placement_flags(o)) flags.push_back(std::move(flag));
+  const auto set = [](bool& target) {
+    return [&target](const std::string&) {
+      target = true;
+      return Status();
+    };
+  };
+  flags.push_back({"--help", nullptr, "this text", set(help)});
+  flags.push_back({"--version", nullptr, "the version", set(version)});
+  ROTA_RETURN_IF_ERROR(parse_flags(arguments, flags));
+  if (help) parsed.text = kIntro + flags_help(flags) + kExample;
+  if (version) parsed.text = std::string("rota-strata ") + kStrataVersion + "\n";
+  if (!parsed.text.empty()) return parsed;
+  if (o.model.empty())
+    return Status(Code::kUsage, "--model PATH is missing (--help shows an example)");
+  if (o.draft_corrupt > 0 && o.draft_oracle.empty()) {
+    return Status(Code::kUsage, "--draft-corrupt needs --draft-oracle FILE");
+  }
+  ROTA_RETURN_IF_ERROR(check_device(o.device));
+  return parsed;
+}
+
+}  // namespace rota

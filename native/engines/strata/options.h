@@ -1,0 +1,41 @@
+// The command line of rota-strata. Owns flags, ranges and defaults; loads nothing.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/status.h"
+#include "engines/size_value.h"
+
+namespace rota {
+
+struct StrataOptions {
+  std::string model, draft, device = "host", rank_file, ledger, draft_oracle;
+  int threads = 0;
+  bool pin = true;
+  SizeValue slots{true, 0.25, 0};  // of all routed experts
+  SizeValue arena{true, 1.0, 0};
+  int lru_window = 4;
+  double pcie = 0, batch_pcie = 0;
+  int prefetch = 2;
+  double route_bias = 0, route_bias_file = 0;
+  std::optional<int> depth;  // absent: 5, or the drafter's block, or 0 without a drafter
+  double confidence = 0.6;
+  int ctx = 4096;
+  int prompt_batch = 64;
+  bool kv_quant = true, act_quant = false;
+  int file_readers = 4;
+  int draft_corrupt = 0;
+};
+
+struct ParsedOptions {
+  StrataOptions options;
+  std::string text;  // --help or --version: print it and end with 0
+};
+
+inline constexpr const char* kStrataVersion = "0.1.0";
+
+Result<ParsedOptions> parse_strata_options(std::span<const char* const> arguments);
+
+}  // namespace rota

@@ -1,0 +1,109 @@
+// The serving loop.
+#include "engines/strata/serve.h"
+
+#include <cstdio>
+
+#include "base/clock.h"
+#include "engines/events.h"
+#include "engines/human_lines.h"
+
+namespace rota {
+namespace {
+
+const char* code_name(Code code) {
+  switch (code) {
+    case Code::kBadRequest:
+      return "bad_request";
+    case Code::kCancelled:
+      return "cancelled";
+    case Code::kOutOfMemory:
+      return "out_of_memory";
+    default:
+      return "io";
+  }
+}
+
+void say(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
+
+class Server {
+ public:
+  Server(StrataEngine& engine, Outbox& outbox) : engine_(engine), outbox_(outbox) {}
+
+  void answer(const Task& task) {
+    const Command& command = task.command;
+    switch (command.op) {
+      case Op::kGenerate:
+        return generate(task);
+      case Op::kScore:
+        return score(task);
+      case Op::kStats:
+        return outbox_.send(
+            stats_event(*command.id, totals_, static_cast<double>(now_ns() - started_ns_) * 1e-6));
+      case Op::kReset:
+        return reset(*command.id);
+      case Op::kRefused:
+        return refuse(command.id, command.code, command.message);
+      case Op::kCancel:
+      case Op::kQuit:
+        return;  // the inbox acts on them when they arrive
+    }
+  }
+
+ private:
+  void refuse(const std::optional<int64_t>& id, const std::string& code, const std::string& why) {
+    say("serve: refused: " + why);
+    outbox_.send(error_event(id, code, why));
+  }
+
+  void generate(const Task& task) {
+    const GenerateRequest& request = task.command.generate;
+    TokenSink sink;
+    if (task.command.stream) {
+      sink = [this, &request](std::span<const int> ids) {
+        outbox_.send(tokens_event(request.id, ids));
+      };
+    }
+    const auto result = engine_.decoder().generate(request, task.arrived_ns, *task.cancelled, sink);
+    if (!result.ok()) {
+      return refuse(request.id, code_name(result.status().code()), result.status().message());
+    }
+    const GenerateResult& done = result.value();
+    totals_.add(done);
+    say(prompt_line(done));
+    say(decode_line(done));
+    if (engine_.depth() > 0) say(speculation_line(done));
+    outbox_.send(done_event(request.id, done));
+  }
+
+  void score(const Task& task) {
+    const ScoreRequest& request = task.command.score;
+    const auto result = engine_.decoder().score(request, *task.cancelled);
+    if (!result.ok()) {
+      return refuse(request.id, code_name(result.status().code()), result.status().message());
+    }
+    outbox_.send(score_event(request.id, result.value()));
+  }
+
+  void reset(int64_t id) {
+    const Status status = engine_.reset();
+    if (!status.ok()) return refuse(id, code_name(status.code()), status.message());
+    outbox_.send(reset_event(id));
+  }
+
+  StrataEngine& engine_;
+  Outbox& outbox_;
+  ServeTotals totals_;
+  int64_t started_ns_ = now_ns();
+};
+
+}  // namespace
+
+void serve(StrataEngine& engine, Inbox& inbox, Outbox& outbox) {
+  Server server(engine, outbox);
+  while (const auto task = inbox.next()) {
+    server.answer(*task);
+    inbox.finished();
+  }
+}
+
+}  // namespace rota

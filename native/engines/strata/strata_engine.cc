@@ -1,0 +1,201 @@
+// Loading the strata engine: headers, the refusal of what does not fit, dense weights, experts.
+#include "engines/strata/strata_engine.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "device/host/host_device.h"
+#include "engines/memory_guard.h"
+
+namespace rota {
+namespace {
+
+constexpr int kDefaultDepth = 5;
+
+// What caches and score buffers of a context take, before they are taken: compressed streams of
+// every kv source, window rings, and index scores of a pass.
+uint64_t context_bytes(const Config& config, int ctx, int rows) {
+  const auto positions = static_cast<uint64_t>(ctx);
+  const auto row_count = static_cast<uint64_t>(rows);
+  const uint64_t ring =
+      (static_cast<uint64_t>(config.window) + row_count) * static_cast<uint64_t>(config.head_dim);
+  uint64_t floats = ring * static_cast<uint64_t>(config.layers + config.draft_stages);
+  for (const int layer : config.kv_source) {
+    const auto ratio =
+        static_cast<uint64_t>(std::max(config.ratios[static_cast<size_t>(layer)], 1));
+    floats += positions / ratio * static_cast<uint64_t>(config.head_dim + config.index_head_dim);
+  }
+  return (floats + row_count * positions + positions) * sizeof(float);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StrataEngine>> StrataEngine::load(const StrataOptions& options,
+                                                         const EngineProgress& progress) {
+  const int64_t start = now_ns();
+  std::unique_ptr<StrataEngine> engine(new StrataEngine(options));
+  ROTA_RETURN_IF_ERROR(engine->open());
+  ROTA_RETURN_IF_ERROR(engine->choose_depth());
+  ROTA_ASSIGN_OR_RETURN(const TieredOptions tiers, engine->tier_options());
+  ROTA_RETURN_IF_ERROR(engine->check_fits(tiers));
+  ROTA_RETURN_IF_ERROR(engine->load_parts(tiers, progress));
+  ROTA_RETURN_IF_ERROR(engine->make_decoder());
+  engine->load_ms_ = static_cast<double>(now_ns() - start) * 1e-6;
+  return engine;
+}
+
+Status StrataEngine::open() {
+  WeightSourceOptions source;
+  source.draft_path = options_.draft;
+  // Without drafting the sidecar's weights would only take memory.
+  source.want_draft = options_.draft_oracle.empty() && options_.depth.value_or(1) > 0;
+  ROTA_ASSIGN_OR_RETURN(weights_, WeightSource::open(options_.model, source));
+  ROTA_ASSIGN_OR_RETURN(blobs_, FileBlobs::open(*weights_, FileBlobs::Half::kTarget));
+  if (weights_->has_draft()) {
+    ROTA_ASSIGN_OR_RETURN(draft_blobs_, FileBlobs::open(*weights_, FileBlobs::Half::kDraft));
+  }
+  return Status();
+}
+
+Status StrataEngine::choose_depth() {
+  const bool scripted = !options_.draft_oracle.empty();
+  const int block = weights_->has_draft() ? weights_->config().draft_block : 0;
+  if (!options_.depth) {
+    depth_ = scripted ? kDefaultDepth : std::min(kDefaultDepth, block);
+    return Status();
+  }
+  depth_ = *options_.depth;
+  if (scripted || depth_ <= block) return Status();
+  if (block > 0) {
+    return Status(Code::kUsage, "--depth " + std::to_string(depth_) +
+                                    ": this model's drafter drafts at most " +
+                                    std::to_string(block));
+  }
+  return Status(Code::kLoad, "--depth " + std::to_string(depth_) +
+                                 ": no DSpark sidecar: " + sidecar_path(options_.model) +
+                                 " is not there; give --draft PATH or --depth 0");
+}
+
+int StrataEngine::max_rows() const { return std::max(options_.prompt_batch, depth_ + 1); }
+
+ExpertShape StrataEngine::shape(int top_k, int rows) const {
+  const Config& config = weights_->config();
+  ExpertShape shape;
+  shape.dim = config.dim;
+  shape.moe_inter = config.moe_inter;
+  shape.max_rows = rows;
+  shape.top_k = top_k;
+  shape.swiglu_limit = config.swiglu_limit;
+  shape.act_quant = options_.act_quant;
+  return shape;
+}
+
+Result<TieredOptions> StrataEngine::tier_options() const {
+  TieredOptions tiers;
+  const uint64_t all = blobs_->total_bytes();
+  tiers.placement.slots_bytes = options_.slots.of(all);
+  tiers.placement.arena_bytes = options_.arena.of(all);
+  tiers.placement.lru_window = options_.lru_window;
+  tiers.placement.pcie = options_.pcie;
+  tiers.placement.batch_pcie = options_.batch_pcie;
+  tiers.file_readers = options_.file_readers;
+  tiers.prefetch = options_.prefetch;
+  tiers.route_bias = static_cast<float>(options_.route_bias);
+  tiers.route_bias_file = static_cast<float>(options_.route_bias_file);
+  if (!options_.rank_file.empty()) {
+    const Config& config = weights_->config();
+    auto ranking = read_ranking(options_.rank_file, config.layers, config.experts);
+    if (!ranking.ok()) return ranking.status().with_context("--rank");
+    tiers.ranking = std::move(ranking).value();
+  }
+  return tiers;
+}
+
+Status StrataEngine::check_fits(const TieredOptions& tiers) const {
+  const Config& config = weights_->config();
+  const ExpertShape target = shape(config.top_k, max_rows());
+  // The tiers' parts one by one, so that the refusal names the knob: the rest is staging and
+  // scratch.
+  TieredOptions part = tiers;
+  part.placement.arena_bytes = 0;
+  const uint64_t without_arena = TieredExperts::memory_bytes(*blobs_, target, part);
+  part.placement.slots_bytes = 0;
+  const uint64_t staging = TieredExperts::memory_bytes(*blobs_, target, part);
+  const uint64_t whole = TieredExperts::memory_bytes(*blobs_, target, tiers);
+  const WeightSource::Totals& totals = weights_->totals();
+  const uint64_t draft = draft_blobs_ ? DraftExperts::memory_bytes(*draft_blobs_) : 0;
+  return check_memory({{"slots", "--slots", without_arena - std::min(without_arena, staging)},
+                       {"arena", "--arena", whole - std::min(whole, without_arena)},
+                       {"staging and scratch", "--prompt-batch", staging},
+                       {"dense weights", nullptr, totals.dense + totals.draft_dense},
+                       {"draft experts", "--depth", draft},
+                       {"context", "--ctx", context_bytes(config, options_.ctx, max_rows())}},
+                      memory_available());
+}
+
+Status StrataEngine::load_parts(const TieredOptions& tiers, const EngineProgress& progress) {
+  const Config& config = weights_->config();
+  const WeightSource::Totals& totals = weights_->totals();
+  const uint64_t dense = totals.dense + totals.draft_dense;
+  const uint64_t draft = draft_blobs_ ? totals.draft_experts : 0;
+  const uint64_t total = dense + draft + TieredExperts::load_bytes(*blobs_, tiers);
+  const Status stopped(Code::kCancelled, "the load was stopped");
+  if (!progress(0, total)) return stopped;
+
+  ThreadPoolOptions pool;
+  pool.threads = options_.threads;
+  pool.pin = options_.pin;
+  threads_ = std::make_unique<ThreadPool>(pool);
+  device_ = make_host_device(threads_.get());
+  ModelOptions model;
+  model.ctx = options_.ctx;
+  model.max_rows = max_rows();
+  model.max_logit_rows = std::max(model.max_logit_rows, depth_ + 1);
+  model.kv_quant = options_.kv_quant;
+  model.act_quant = options_.act_quant;
+  ROTA_ASSIGN_OR_RETURN(model_, Model::load(*weights_, *device_, model));
+  loaded_bytes_ = dense;
+  if (!progress(loaded_bytes_, total)) return stopped;
+  if (drafts()) {
+    const ExpertShape draft_shape = shape(config.draft_top_k, config.draft_block);
+    ROTA_ASSIGN_OR_RETURN(draft_experts_,
+                          DraftExperts::load(*draft_blobs_, *threads_, draft_shape));
+    loaded_bytes_ += draft;
+    if (!progress(loaded_bytes_, total)) return stopped;
+  }
+  uint64_t expert_bytes = 0;
+  ROTA_ASSIGN_OR_RETURN(
+      experts_, TieredExperts::load(*blobs_, *threads_, shape(config.top_k, max_rows()), tiers,
+                                    [&](uint64_t bytes) {
+                                      expert_bytes = bytes;
+                                      return progress(loaded_bytes_ + bytes, total);
+                                    }));
+  loaded_bytes_ += expert_bytes;
+  return Status();
+}
+
+Status StrataEngine::make_decoder() {
+  if (!options_.ledger.empty()) {
+    ROTA_ASSIGN_OR_RETURN(ledger_, Ledger::open(options_.ledger));
+  }
+  if (!options_.draft_oracle.empty()) {
+    auto oracle =
+        DraftOracle::read(options_.draft_oracle, options_.draft_corrupt, weights_->config().vocab);
+    if (!oracle.ok()) return oracle.status().with_context("--draft-oracle");
+    oracle_ = std::make_unique<DraftOracle>(std::move(oracle).value());
+  }
+  DecoderParts parts;
+  parts.model = model_.get();
+  parts.experts = experts_.get();
+  parts.draft_experts = draft_experts_.get();
+  parts.oracle = oracle_.get();
+  parts.ledger = ledger_.get();
+  DecoderOptions decoder;
+  decoder.depth = depth_;
+  decoder.confidence = options_.confidence;
+  decoder.prompt_batch = options_.prompt_batch;
+  decoder_ = std::make_unique<Decoder>(parts, decoder);
+  return Status();
+}
+
+}  // namespace rota

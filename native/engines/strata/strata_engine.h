@@ -1,0 +1,71 @@
+// The strata engine, put together: weights, device, model, tiers, decoder. Owns their lifetimes and
+// the order of a load; speaks no protocol.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/thread_pool.h"
+#include "decode/decoder.h"
+#include "device/device.h"
+#include "engines/strata/options.h"
+#include "experts/draft_experts.h"
+#include "experts/file_blobs.h"
+#include "experts/tiered_experts.h"
+#include "model/model.h"
+#include "model/weight_source.h"
+
+namespace rota {
+
+// Bytes in memory so far, of all that will be. false stops the load.
+using EngineProgress = std::function<bool(uint64_t bytes, uint64_t total)>;
+
+class StrataEngine {
+ public:
+  static Result<std::unique_ptr<StrataEngine>> load(const StrataOptions& options,
+                                                    const EngineProgress& progress);
+
+  Decoder& decoder() { return *decoder_; }
+  Status reset() { return experts_->reset(); }
+
+  const StrataOptions& options() const { return options_; }
+  const WeightSource& weights() const { return *weights_; }
+  const Model& model() const { return *model_; }
+  const Device& device() const { return *device_; }
+  const TieredExperts& experts() const { return *experts_; }
+  const FileBlobs& blobs() const { return *blobs_; }
+  int threads() const { return threads_->threads(); }
+  int depth() const { return depth_; }
+  uint64_t loaded_bytes() const { return loaded_bytes_; }
+  double load_ms() const { return load_ms_; }
+
+ private:
+  explicit StrataEngine(const StrataOptions& options) : options_(options) {}
+  Status open();
+  Status choose_depth();
+  Result<TieredOptions> tier_options() const;
+  Status check_fits(const TieredOptions& tiers) const;
+  Status load_parts(const TieredOptions& tiers, const EngineProgress& progress);
+  Status make_decoder();
+  ExpertShape shape(int top_k, int rows) const;
+  int max_rows() const;
+  bool drafts() const { return depth_ > 0 && options_.draft_oracle.empty(); }
+
+  StrataOptions options_;
+  int depth_ = 0;
+  uint64_t loaded_bytes_ = 0;
+  double load_ms_ = 0;
+  std::unique_ptr<WeightSource> weights_;
+  std::unique_ptr<FileBlobs> blobs_, draft_blobs_;
+  std::unique_ptr<ThreadPool> threads_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<TieredExperts> experts_;
+  std::unique_ptr<DraftExperts> draft_experts_;
+  std::unique_ptr<DraftOracle> oracle_;
+  std::unique_ptr<Ledger> ledger_;
+  std::unique_ptr<Decoder> decoder_;
+};
+
+}  // namespace rota
