@@ -48,6 +48,8 @@ export async function startGuard(): Promise<Guard> {
     watch: (group) => void child.stdin.write(`watch ${group}\n`),
     forget: (group) => void child.stdin.write(`forget ${group}\n`),
     async [Symbol.asyncDispose]() {
+      // Waited for now: without this nothing else may keep the process alive, and it would end before the wait does.
+      child.ref();
       child.stdin.end();
       await ended(child);
     },
