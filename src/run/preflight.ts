@@ -59,7 +59,7 @@ function binariesOf(argv: readonly string[]): string[] {
   return argv.filter((word) => path.isAbsolute(word) && path.basename(word).startsWith('rota-'));
 }
 
-const LOOK_MS = 1000;
+const LOOK_MS = 500;
 
 /** What others do to this machine now. `null` when all is quiet or nothing can be read. */
 export async function foreignLoadNow(plan: Plan, clock: Clock): Promise<string | null> {
