@@ -47,7 +47,9 @@ function prepare(source) {
   cpSync(source, native, { recursive: true, filter: (path) => !path.startsWith(join(source, 'build')) });
   const build = join(folder, 'build');
   const generator = run('ninja', ['--version']).status === 0 ? ['-G', 'Ninja'] : [];
-  execFileSync('cmake', ['-S', native, '-B', build, ...generator, '-DCMAKE_BUILD_TYPE=Release'], { stdio: 'pipe' });
+  execFileSync('cmake', ['-S', native, '-B', build, ...generator, '-DCMAKE_BUILD_TYPE=Release'], {
+    stdio: 'pipe',
+  });
   return { folder, native, build };
 }
 
@@ -58,7 +60,9 @@ function compile(build, targets) {
 /** Runs a suite's commands until one fails. Returns what failed, or null when every command passed. */
 function firstFailure(suite, build) {
   const filled = (text) => text.replaceAll('{build}', build);
-  const env = Object.fromEntries(Object.entries(suite.env ?? {}).map(([name, value]) => [name, filled(value)]));
+  const env = Object.fromEntries(
+    Object.entries(suite.env ?? {}).map(([name, value]) => [name, filled(value)]),
+  );
   for (const [command, ...args] of suite.commands) {
     const result = run(filled(command), args.map(filled), {
       cwd: root,
@@ -89,13 +93,18 @@ function judge(mutation, suites, place) {
   if (!existsSync(path)) return { verdict: 'no such file', detail: mutation.file };
   const original = readFileSync(path, 'utf8');
   const found = count(original, mutation.find);
-  if (found !== 1) return { verdict: 'does not apply', detail: `"find" occurs ${found} times in ${mutation.file}` };
-  writeFileSync(path, original.replace(mutation.find, () => mutation.replace));
+  if (found !== 1)
+    return { verdict: 'does not apply', detail: `"find" occurs ${found} times in ${mutation.file}` };
+  writeFileSync(
+    path,
+    original.replace(mutation.find, () => mutation.replace),
+  );
   try {
     for (const name of mutation.suites) {
       const suite = suites[name];
       const built = compile(place.build, suite.targets);
-      if (built.status !== 0) return { verdict: 'does not build', detail: /error: .*/.exec(built.stdout)?.[0] ?? '' };
+      if (built.status !== 0)
+        return { verdict: 'does not build', detail: /error: .*/.exec(built.stdout)?.[0] ?? '' };
       const failure = firstFailure(suite, place.build);
       if (failure !== null) return { verdict: 'caught', detail: failure };
     }
@@ -122,7 +131,8 @@ function main() {
   const { suites, mutations } = JSON.parse(readFileSync(file, 'utf8'));
   for (const { name, suites: named } of mutations) {
     const unknown = named.find((suite) => suites[suite] === undefined);
-    if (unknown !== undefined) fail(`mutation "${name}" names suite "${unknown}", which ${file} does not define`);
+    if (unknown !== undefined)
+      fail(`mutation "${name}" names suite "${unknown}", which ${file} does not define`);
   }
   const chosen = mutations.filter(({ name, file: path }) => `${name} ${path}`.includes(options.only ?? ''));
   if (chosen.length === 0) fail(`no mutation contains "${options.only}"`);
@@ -137,7 +147,9 @@ function main() {
     const start = performance.now();
     const { verdict, detail } = judge(mutation, suites, place);
     const seconds = ((performance.now() - start) / 1000).toFixed(0).padStart(3);
-    console.log(`${String(index + 1).padStart(3)}/${chosen.length} ${verdict.padEnd(14)} ${seconds} s  ${mutation.name}  <- ${detail}`);
+    console.log(
+      `${String(index + 1).padStart(3)}/${chosen.length} ${verdict.padEnd(14)} ${seconds} s  ${mutation.name}  <- ${detail}`,
+    );
     if (verdict !== 'caught') bad.push(`${verdict}: ${mutation.name} (${mutation.file})`);
   }
   console.log(`${chosen.length - bad.length} of ${chosen.length} mutations caught`);

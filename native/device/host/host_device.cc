@@ -92,14 +92,12 @@ class HostDevice final : public Device {
   }
 
   void fake_quant(FakeQuant kind, DevPtr<float> x, size_t count) override {
-    switch (kind) {
-      case FakeQuant::kFp8Block32:
-        return fake_quant_fp8(x.address(), count);
-      case FakeQuant::kFp4E8m0Block32:
-        return fake_quant_fp4_e8m0(x.address(), count);
-      case FakeQuant::kFp4E4m3Block16:
-        return fake_quant_fp4_e4m3(x.address(), count);
-    }
+    constexpr size_t kBlock = 32;  // a multiple of every rounding's block
+    split_(count / kBlock, kBlock * 16, [&](size_t, size_t begin, size_t end) {
+      // The last task takes what is left of a count that is a multiple of 16 only.
+      const size_t stop = end == count / kBlock ? count : end * kBlock;
+      round(kind, x.address() + begin * kBlock, stop - begin * kBlock);
+    });
   }
 
   void hc_coefficients(const HcParams& params, DevPtr<const float> h, int dim,
@@ -237,16 +235,32 @@ class HostDevice final : public Device {
 
   void swiglu(DevPtr<const float> gate, DevPtr<const float> up, size_t count, float limit,
               DevPtr<float> out) override {
-    expert_swiglu(gate.address(), up.address(), count, limit, 1.0f, out.address());
+    split_(count, 32, [&](size_t, size_t begin, size_t end) {
+      expert_swiglu(gate.address() + begin, up.address() + begin, end - begin, limit, 1.0f,
+                    out.address() + begin);
+    });
   }
   void scale(DevPtr<float> x, size_t count, float factor) override {
     for (size_t i = 0; i < count; ++i) x.address()[i] *= factor;
   }
   void add(DevPtr<const float> x, size_t count, DevPtr<float> y) override {
-    for (size_t i = 0; i < count; ++i) y.address()[i] += x.address()[i];
+    split_(count, 2, [&](size_t, size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) y.address()[i] += x.address()[i];
+    });
   }
 
  private:
+  static void round(FakeQuant kind, float* x, size_t count) {
+    switch (kind) {
+      case FakeQuant::kFp8Block32:
+        return fake_quant_fp8(x, count);
+      case FakeQuant::kFp4E8m0Block32:
+        return fake_quant_fp4_e8m0(x, count);
+      case FakeQuant::kFp4E4m3Block16:
+        return fake_quant_fp4_e4m3(x, count);
+    }
+  }
+
   static constexpr int kMaxRatio = 8;
 
   template <typename Fn>

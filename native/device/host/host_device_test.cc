@@ -183,6 +183,27 @@ TEST_CASE("each rounding is the one it is named after") {
   CHECK(rounded(FakeQuant::kFp4E4m3Block16) == expected(fake_quant_fp4_e4m3));
 }
 
+TEST_CASE(
+    "roundings and the shared expert's middle: threads change no bit, a count of half a block is "
+    "whole") {
+  const size_t n = 60000 / 16 * 16;
+  const std::vector<float> gate = test_values(24, n, 9.0), up = test_values(25, n, 9.0);
+  for (const FakeQuant kind :
+       {FakeQuant::kFp8Block32, FakeQuant::kFp4E8m0Block32, FakeQuant::kFp4E4m3Block16}) {
+    const size_t count = kind == FakeQuant::kFp4E4m3Block16 ? n : n / 32 * 32;
+    check_threads(count, [&](Device& d, std::vector<float>& y) {
+      d.swiglu(in(gate), in(up), count, 7.f, out(y));
+      d.add(in(up), count, out(y));
+      d.scale(out(y), count, 0.37f);
+      d.fake_quant(kind, out(y), count);
+    });
+  }
+  std::vector<float> odd(gate.begin(), gate.begin() + 16), expected = odd;
+  make_host_device(nullptr)->fake_quant(FakeQuant::kFp4E4m3Block16, out(odd), 16);
+  fake_quant_fp4_e4m3(expected.data(), 16);
+  CHECK(odd == expected);
+}
+
 TEST_CASE("memory comes zeroed and crosses both ways") {
   const std::unique_ptr<Device> device = make_host_device(nullptr);
   Result<void*> memory = device->allocate(100, "test");
