@@ -1,5 +1,6 @@
 // Owns one start of an engine, from launch to the last process gone: what a run, a smoke test and `rota ask` talk to.
 
+import { statSync } from 'node:fs';
 import { EngineError } from '../core/errors.ts';
 import type { EngineReady, GenerateRequest } from '../core/records.ts';
 import type { Clock } from '../machine/clock.ts';
@@ -44,6 +45,7 @@ export interface EngineSession extends AsyncDisposable {
   /** Ends it at once, without waiting: for a second Ctrl-C. */
   kill(): void;
   logTail(): string[];
+  logBytes(): number;
 }
 
 const RESET_TIMEOUT_MS = 60_000;
@@ -178,6 +180,7 @@ export async function openSession(options: SessionOptions): Promise<EngineSessio
       const printed = client.stray.samples.flatMap(cleanLines).map((line) => `stdout: ${line}`);
       return [...readLogTail(engine.logFile), ...printed].slice(-40);
     },
+    logBytes: () => statSync(options.logFile).size,
     async [Symbol.asyncDispose]() {
       await stop();
     },

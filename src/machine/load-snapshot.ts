@@ -80,13 +80,13 @@ export function readHost(
   };
 }
 
-/** The whole reading, with the engine's family and threads. Taken before and after a window. */
-export function readSnapshot(scope: SnapshotScope, monotonicMs: number): LoadSnapshot {
+type Scan = Pick<LoadSnapshot, 'own' | 'threads' | 'engineReadBytes'>;
+type Counters = Omit<LoadSnapshot, keyof Scan>;
+
+/** Looks at every process: milliseconds, on a machine with many. */
+function scanProcesses(scope: SnapshotScope): Scan {
   const family = scope.engine === null ? [] : familyOf(scope.engine);
-  const { user, system } = process.cpuUsage();
   return {
-    monotonicMs,
-    ...readHost(scope.disks),
     own: new Map([...family, ...scope.helpers].flatMap(ticksOf)),
     threads: new Map(
       family.flatMap((pid) =>
@@ -95,9 +95,30 @@ export function readSnapshot(scope: SnapshotScope, monotonicMs: number): LoadSna
         ),
       ),
     ),
-    rotaMicros: user + system,
     engineReadBytes: sumOrNull(family.map((pid) => parseStorageReadBytes(readOr(`/proc/${pid}/io`)))),
   };
+}
+
+function readCounters(scope: SnapshotScope, monotonicMs: () => number): Counters {
+  const { user, system } = process.cpuUsage();
+  return { monotonicMs: monotonicMs(), ...readHost(scope.disks), rotaMicros: user + system };
+}
+
+/**
+ * The whole reading, with the engine's family and threads. The costly scan lies outside the stretch on both sides: before the
+ * counters at its start, after them at its end.
+ */
+export function readSnapshot(
+  scope: SnapshotScope,
+  monotonicMs: () => number,
+  side: 'start' | 'end',
+): LoadSnapshot {
+  if (side === 'end') {
+    const counters = readCounters(scope, monotonicMs);
+    return { ...counters, ...scanProcesses(scope) };
+  }
+  const scan = scanProcesses(scope);
+  return { ...scan, ...readCounters(scope, monotonicMs) };
 }
 
 /** Fewer ticks than this between two readings and a share would be mostly rounding. */

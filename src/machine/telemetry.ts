@@ -60,7 +60,7 @@ export function startTelemetry(options: {
   function openWindow(label: { readonly run: string; readonly window: string }): OpenWindow {
     if (timer !== null) throw new Error(`telemetry: window ${label.window} opened inside another one`);
     const scope = { engine, helpers, disks };
-    const start = readSnapshot(scope, clock.monotonicMs());
+    const start = readSnapshot(scope, clock.monotonicMs, 'start');
     const lowestMemory: (number | null)[] = [start.memAvailableBytes];
     let lastCpu = start.cpu;
     const sample = (): void => {
@@ -81,7 +81,7 @@ export function startTelemetry(options: {
       close() {
         if (timer !== null) clearInterval(timer);
         timer = null;
-        const end = readSnapshot(scope, clock.monotonicMs());
+        const end = readSnapshot(scope, clock.monotonicMs, 'end');
         const stretch = { fromMs: start.monotonicMs, toMs: end.monotonicMs, periodMs: gpus?.periodMs ?? 0 };
         const own = new Set([...start.own.keys(), ...end.own.keys()]);
         const load: WindowLoad = {

@@ -2,6 +2,7 @@
 
 import { closeSync, fdatasyncSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
+import { EngineError } from '../core/errors.ts';
 
 export function syncFolder(folder: string): void {
   const descriptor = openSync(folder, 'r');
@@ -12,10 +13,29 @@ export function syncFolder(folder: string): void {
   }
 }
 
+const DISK_TROUBLE: Readonly<Record<string, string>> = {
+  ENOSPC: 'no space is left: free some, then rota resume',
+  EDQUOT: 'the quota is used up: free some, then rota resume',
+  EIO: 'the disk reports an error',
+};
+
+/** A full disk is told in a line; what was synced before stays. */
+export function explainDisk(error: unknown, file: string): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const reason = DISK_TROUBLE[code];
+  return reason === undefined
+    ? error
+    : new EngineError(`cannot write ${file}: ${reason}`, { phase: 'record' });
+}
+
 /** A short write is not an error to the kernel: the rest is written until nothing is left. */
-export function writeAll(descriptor: number, text: string): void {
+export function writeAll(descriptor: number, text: string, file: string): void {
   const bytes = Buffer.from(text);
-  for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done);
+  try {
+    for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done);
+  } catch (error) {
+    throw explainDisk(error, file);
+  }
 }
 
 /** Readers see the old file or the new one, never a part. */
@@ -24,7 +44,7 @@ export function writeWhole(file: string, text: string): void {
   try {
     const descriptor = openSync(aside, 'w');
     try {
-      writeAll(descriptor, text);
+      writeAll(descriptor, text, aside);
       fdatasyncSync(descriptor);
     } finally {
       closeSync(descriptor);

@@ -85,7 +85,7 @@ export function openJournal(folder: RunFolder): Journal {
     tornBytes: found.tornBytes,
     append(event) {
       const written = writeLine(event, end);
-      writeAll(descriptor, `${written.line}\n`);
+      writeAll(descriptor, `${written.line}\n`, folder.journal);
       end = written.end;
       events.push(event);
     },

@@ -18,7 +18,8 @@ export type RunOutcome =
   | { readonly status: 'void'; readonly reason: string }
   | { readonly status: 'interrupted'; readonly interrupted: Interrupted };
 
-const RELEASE_LIMIT_MS = 30_000;
+/** Whatever else happens on the machine, no run waits longer than this for memory that others may have taken. */
+const RELEASE_LIMIT_MS = 10_000;
 
 function armOf(context: SessionContext, run: PlannedRun): PlannedArm {
   const arm = context.plan.arms.find((each) => each.name === run.arm);

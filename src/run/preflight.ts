@@ -64,9 +64,9 @@ const LOOK_MS = 500;
 /** What others do to this machine now. `null` when all is quiet or nothing can be read. */
 export async function foreignLoadNow(plan: Plan, clock: Clock): Promise<string | null> {
   const scope = { engine: null, helpers: [], disks: physicalDisks() };
-  const start = readSnapshot(scope, clock.monotonicMs());
+  const start = readSnapshot(scope, clock.monotonicMs, 'start');
   await clock.sleep(LOOK_MS);
-  const { foreignCpuShare } = loadBetween(start, readSnapshot(scope, clock.monotonicMs()));
+  const { foreignCpuShare } = loadBetween(start, readSnapshot(scope, clock.monotonicMs, 'end'));
   if (foreignCpuShare === null || foreignCpuShare <= plan.guards.foreignCpuShare) return null;
   const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
   return `other programs use ${percent(foreignCpuShare)} of all cores now; windows above ${percent(plan.guards.foreignCpuShare)} will be flagged`;

@@ -1,5 +1,6 @@
 // Owns one window: one request to the engine with the machine watched around it, and its line in the journal.
 
+import { EngineError } from '../core/errors.ts';
 import type {
   EngineReady,
   GenerateRequest,
@@ -41,6 +42,14 @@ export function idsSha256(ids: readonly number[] | null): string | null {
 export function tokPerSec(event: Pick<WindowEvent, 'result'>): number | null {
   const { tokens, decodeMs } = event.result;
   return decodeMs === null || decodeMs <= 0 || tokens < 2 ? null : (1000 * (tokens - 1)) / decodeMs;
+}
+
+/** More log than this and the next thing to fail is the disk. */
+const MAX_LOG_BYTES = 1024 ** 3;
+
+function refuseFlood(session: EngineSession): void {
+  if (session.logBytes() <= MAX_LOG_BYTES) return;
+  throw new EngineError('its log grew beyond 1 GiB', { phase: 'generate' });
 }
 
 function requestFor(context: SessionContext, engine: RunningEngine, task: WindowTask): GenerateRequest {
@@ -107,6 +116,7 @@ export async function runWindow(
       }),
     };
     journal.append(event);
+    refuseFlood(engine.session);
     return event;
   } finally {
     if (load === null) window.close();

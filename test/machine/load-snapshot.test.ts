@@ -9,6 +9,8 @@ import {
   readSnapshot,
 } from '../../src/machine/load-snapshot.ts';
 
+const now = (): number => performance.now();
+
 const base: LoadSnapshot = {
   monotonicMs: 0,
   cpu: { total: 1000, busy: 100, stolen: 0, cores: 2 },
@@ -74,9 +76,9 @@ test('a child that burns a core is seen as own, with its thread by name', async 
   try {
     await new Promise((resolve) => setTimeout(resolve, 200));
     const scope = { engine: pid, helpers: [], disks: physicalDisks() };
-    const start = readSnapshot(scope, performance.now());
+    const start = readSnapshot(scope, now, 'start');
     await new Promise((resolve) => setTimeout(resolve, 600));
-    const load = loadBetween(start, readSnapshot(scope, performance.now()));
+    const load = loadBetween(start, readSnapshot(scope, now, 'end'));
     // Others may share its core: what it got is a good part of one, and all of it is its own.
     expect(load.threadCpuShare?.['node']).toBeGreaterThan(0.2);
     expect(load.ownCpuShare).toBeGreaterThan(0.05);

@@ -1,9 +1,12 @@
 // Engines that fail or lie, through the real runner: the others go on, and the record says what happened.
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { membersOf } from '../../src/machine/processes.ts';
 import { temporaryFolder } from '../engines/helpers/fake.ts';
 import { eventsOf, type FakeRun, runFakes } from './helpers/fake-session.ts';
+
+// Starting processes takes many times as long on a machine that compiles beside.
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
 
 function flagsOf(run: FakeRun, arm: string): string[] {
   const windows = eventsOf(run.events, 'window').filter((window) => window.run.endsWith(`.${arm}`));
@@ -39,7 +42,7 @@ const VOID: Readonly<Record<string, string>> = {
 let failed: FakeRun & Disposable;
 beforeAll(async () => {
   failed = await beside(Object.keys(VOID), { readyS: 1.5, session: { requestTimeoutMs: () => 500 } });
-}, 60_000);
+});
 afterAll(() => failed[Symbol.dispose]());
 
 test.each(Object.entries(VOID))('%s: void with its reason, tried twice, then left out', (play, reason) => {

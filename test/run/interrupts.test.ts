@@ -5,7 +5,7 @@ import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFil
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { LEASH } from '../../src/machine/processes.ts';
 import { readJournal } from '../../src/results/journal.ts';
 import type { RunFolder } from '../../src/results/run-folder.ts';
@@ -22,6 +22,9 @@ import {
   sessionOptions,
 } from './helpers/fake-session.ts';
 
+// Starting processes takes many times as long on a machine that compiles beside.
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
+
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Below the project, so that the program finds its root as the built one does. */
 const OUT = path.join(ROOT, 'node_modules', '.cache', `rota-test-${process.pid}`);
@@ -34,7 +37,7 @@ beforeAll(async () => {
     configFile: false,
     build: { ssr: entry, outDir: OUT, emptyOutDir: true, target: 'node20' },
   });
-}, 60_000);
+});
 afterAll(() => rmSync(OUT, { recursive: true, force: true }));
 
 interface Rota {

@@ -1,12 +1,15 @@
 // A whole session with real processes: what ends up in the record when all goes well.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { stableJson } from '../../src/core/stable-json.ts';
 import { readRun } from '../../src/results/read.ts';
 import { deriveVerdict, recomputeVerdict } from '../../src/run/verdict-file.ts';
 import { temporaryFolder } from '../engines/helpers/fake.ts';
 import { eventsOf, runFakes } from './helpers/fake-session.ts';
+
+// Starting processes takes many times as long on a machine that compiles beside.
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
 
 test('two arms on a scripted clock: rates to within 0.1 %, same output seen as the same, a change as a change', async () => {
   using folder = temporaryFolder();
