@@ -53,7 +53,7 @@ function arrowFailures(root, file, layer, includes) {
   return includes.flatMap((include) => {
     const target = layerOf(include);
     // Generated tables (.inc) lie beside their user and are named from there.
-    if (target === -1 && existsSync(join(root, file, '..', include))) return [];
+    if (/^\w+\.inc$/.test(include) && existsSync(join(root, file, '..', include))) return [];
     if (target === -1) return [`${file}: includes "${include}", which is no room's; write "room/file.h"`];
     if (!existsSync(join(root, 'native', include)))
       return [`${file}: includes "${include}", which does not exist`];
