@@ -1,6 +1,6 @@
 #include "model/synthetic_model.h"
 
-#include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "base/rng.h"
@@ -91,79 +91,109 @@ std::vector<size_t> shard_ends(const std::vector<PlannedTensor>& plan, size_t sh
   return ends;
 }
 
+// The files of one model: declared first, so that their size is known before a byte is written.
 class ModelWriter {
  public:
   ModelWriter(const SyntheticOptions& options, Config config, bool harsh, Choice choice)
       : options_(options), config_(std::move(config)), harsh_(harsh), choice_(choice) {}
 
-  Result<SyntheticFiles> write(const std::string& path) {
-    const auto model = plan_tensors(config_, plan_options(false));
-    const auto sidecar = plan_tensors(config_, plan_options(true));
-    total_ = planned_weights(model) + planned_weights(sidecar);
+  Status declare(const std::string& path) {
+    std::vector<PlannedTensor> model = plan_tensors(config_, plan_options(false));
     if (options_.shards < 1 || static_cast<size_t>(options_.shards) > model.size()) {
       return Status(Code::kUsage, "shards must be 1 to " + std::to_string(model.size()) + ", not " +
                                       std::to_string(options_.shards));
     }
-    files_.sidecar = sidecar_path(path);
+    const bool split = options_.shards > 1;
+    const auto ends = shard_ends(model, static_cast<size_t>(options_.shards));
+    const ShardName name = {model_stem(path), 0, options_.shards};
+    size_t begin = 0;
+    for (int shard = 0; shard < options_.shards; ++shard) {
+      const size_t end = ends[static_cast<size_t>(shard)];
+      File& file = add_file(split ? shard_path(name, shard) : path);
+      if (shard == 0) {
+        write_config(config_, file.writer);
+        write_tokenizer(config_, file.writer);
+      }
+      if (split) {
+        file.writer.key_u16("split.no", static_cast<uint16_t>(shard));
+        file.writer.key_u16("split.count", static_cast<uint16_t>(options_.shards));
+        file.writer.key_i32("split.tensors.count", static_cast<int32_t>(model.size()));
+      }
+      for (; begin < end; ++begin) file.tensors.push_back(std::move(model[begin]));
+      files_.model.push_back(file.path);
+      ROTA_RETURN_IF_ERROR(declare_tensors(file));
+    }
+    File& sidecar = add_file(sidecar_path(path));
+    write_draft_config(config_, sidecar.writer);
+    sidecar.tensors = plan_tensors(config_, plan_options(true));
+    files_.sidecar = sidecar.path;
     files_.tokenizer = has_tokenizer(config_);
-    ROTA_RETURN_IF_ERROR(write_model(model, path));
-    GgufWriter writer(files_.sidecar, kAlignment);
-    write_draft_config(config_, writer);
-    ROTA_RETURN_IF_ERROR(write_tensors(writer, sidecar, 0, sidecar.size()));
+    return declare_tensors(sidecar);
+  }
+
+  uint64_t bytes() const { return files_.bytes; }
+
+  Result<SyntheticFiles> write() {
+    uint64_t done = 0;
+    for (const auto& file : writers_) {
+      ROTA_RETURN_IF_ERROR(file->writer.begin_data());
+      TensorSink sink(file->writer, [&](uint64_t weights) {
+        done += weights;
+        if (options_.progress) options_.progress(done, weights_);
+      });
+      for (const PlannedTensor& tensor : file->tensors) ROTA_RETURN_IF_ERROR(tensor.write(sink));
+      ROTA_RETURN_IF_ERROR(file->writer.finish());
+    }
     return files_;
   }
 
  private:
+  struct File {
+    explicit File(const std::string& name) : path(name), writer(name, kAlignment) {}
+    std::string path;
+    GgufWriter writer;
+    std::vector<PlannedTensor> tensors;
+  };
+
   PlanOptions plan_options(bool sidecar) const {
     return {options_.seed, sidecar, harsh_, options_.blob_layout, choice_.dense, choice_.experts};
   }
 
-  Status write_model(const std::vector<PlannedTensor>& plan, const std::string& path) {
-    const auto ends = shard_ends(plan, static_cast<size_t>(options_.shards));
-    size_t begin = 0;
-    for (int shard = 0; shard < options_.shards; ++shard) {
-      const bool split = options_.shards > 1;
-      files_.model.push_back(split ? shard_path({model_stem(path), 0, options_.shards}, shard)
-                                   : path);
-      GgufWriter writer(files_.model.back(), kAlignment);
-      if (shard == 0) {
-        write_config(config_, writer);
-        write_tokenizer(config_, writer);
-      }
-      if (split) {
-        writer.key_u16("split.no", static_cast<uint16_t>(shard));
-        writer.key_u16("split.count", static_cast<uint16_t>(options_.shards));
-        writer.key_i32("split.tensors.count", static_cast<int32_t>(plan.size()));
-      }
-      const size_t end = ends[static_cast<size_t>(shard)];
-      ROTA_RETURN_IF_ERROR(write_tensors(writer, plan, begin, end));
-      begin = end;
-    }
-    return Status();
+  File& add_file(const std::string& path) {
+    writers_.push_back(std::make_unique<File>(path));
+    return *writers_.back();
   }
 
-  Status write_tensors(GgufWriter& writer, const std::vector<PlannedTensor>& plan, size_t begin,
-                       size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      ROTA_RETURN_IF_ERROR(writer.add_tensor(plan[i].name, plan[i].format, plan[i].ne));
+  Status declare_tensors(File& file) {
+    for (const PlannedTensor& tensor : file.tensors) {
+      ROTA_RETURN_IF_ERROR(file.writer.add_tensor(tensor.name, tensor.format, tensor.ne));
     }
-    files_.bytes += writer.file_bytes();
-    ROTA_RETURN_IF_ERROR(writer.begin_data());
-    TensorSink sink(writer, [this](uint64_t weights) {
-      done_ += weights;
-      if (options_.progress) options_.progress(done_, total_);
-    });
-    for (size_t i = begin; i < end; ++i) ROTA_RETURN_IF_ERROR(plan[i].write(sink));
-    return writer.finish();
+    weights_ += planned_weights(file.tensors);
+    files_.bytes += file.writer.file_bytes();
+    return Status();
   }
 
   const SyntheticOptions& options_;
   const Config config_;
   const bool harsh_;
   const Choice choice_;
+  std::vector<std::unique_ptr<File>> writers_;
   SyntheticFiles files_;
-  uint64_t done_ = 0, total_ = 0;
+  uint64_t weights_ = 0;
 };
+
+Result<std::unique_ptr<ModelWriter>> declared(const SyntheticOptions& options,
+                                              const std::string& path) {
+  if (!path.ends_with(".gguf") || parse_shard_name(path)) {
+    return Status(Code::kUsage, "the model file must be named STEM.gguf, not '" + path + "'");
+  }
+  ROTA_ASSIGN_OR_RETURN(const NamedConfig named, named_config(options.config));
+  ROTA_ASSIGN_OR_RETURN(const Choice choice, choose_formats(options, named));
+  ROTA_ASSIGN_OR_RETURN(Config config, synthetic_config(named));
+  auto writer = std::make_unique<ModelWriter>(options, std::move(config), named.harsh, choice);
+  ROTA_RETURN_IF_ERROR(writer->declare(path));
+  return writer;
+}
 
 }  // namespace
 
@@ -196,15 +226,15 @@ Result<Config> synthetic_config(const NamedConfig& named) {
   return config;
 }
 
+Result<uint64_t> synthetic_bytes(const SyntheticOptions& options, const std::string& path) {
+  ROTA_ASSIGN_OR_RETURN(const auto writer, declared(options, path));
+  return writer->bytes();
+}
+
 Result<SyntheticFiles> write_synthetic_model(const SyntheticOptions& options,
                                              const std::string& path) {
-  if (!path.ends_with(".gguf") || parse_shard_name(path)) {
-    return Status(Code::kUsage, "the model file must be named STEM.gguf, not '" + path + "'");
-  }
-  ROTA_ASSIGN_OR_RETURN(const NamedConfig named, named_config(options.config));
-  ROTA_ASSIGN_OR_RETURN(const Choice choice, choose_formats(options, named));
-  ROTA_ASSIGN_OR_RETURN(Config config, synthetic_config(named));
-  return ModelWriter(options, std::move(config), named.harsh, choice).write(path);
+  ROTA_ASSIGN_OR_RETURN(const auto writer, declared(options, path));
+  return writer->write();
 }
 
 }  // namespace rota

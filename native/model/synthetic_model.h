@@ -40,6 +40,9 @@ struct SyntheticFiles {
 Result<SyntheticFiles> write_synthetic_model(const SyntheticOptions& options,
                                              const std::string& path);
 
+// What write_synthetic_model() with the same arguments will put on the disk.
+Result<uint64_t> synthetic_bytes(const SyntheticOptions& options, const std::string& path);
+
 // The config as it will be written: engram tables and token map filled in.
 Result<Config> synthetic_config(const NamedConfig& named);
 

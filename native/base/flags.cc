@@ -1,0 +1,133 @@
+#include "base/flags.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+namespace rota {
+namespace {
+
+size_t edits(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+Status unknown_flag(std::string_view name, const std::vector<Flag>& flags) {
+  std::vector<std::string_view> names;
+  for (const Flag& flag : flags) names.emplace_back(flag.name);
+  const std::string near = nearest(name, names);
+  std::string message = "unknown flag " + std::string(name);
+  message += near.empty() ? "; --help lists the flags" : "; did you mean " + near + "?";
+  return Status(Code::kUsage, message);
+}
+
+std::string shown(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+}  // namespace
+
+std::string nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  std::string_view best;
+  size_t fewest = std::max<size_t>(3, word.size() / 3) + 1;
+  for (const std::string_view candidate : candidates) {
+    const size_t distance = edits(word, candidate);
+    if (distance < fewest) {
+      fewest = distance;
+      best = candidate;
+    }
+  }
+  return std::string(best);
+}
+
+Status parse_flags(std::span<const char* const> arguments, const std::vector<Flag>& flags) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    std::string word = arguments[i];
+    if (word.rfind("--", 0) != 0) {
+      return Status(Code::kUsage, "unexpected argument \"" + word + "\": flags begin with --");
+    }
+    std::string value;
+    const size_t equals = word.find('=');
+    const bool attached = equals != std::string::npos;
+    if (attached) {
+      value = word.substr(equals + 1);
+      word.resize(equals);
+    }
+    const auto flag =
+        std::find_if(flags.begin(), flags.end(), [&word](const Flag& f) { return word == f.name; });
+    if (flag == flags.end()) return unknown_flag(word, flags);
+    if (flag->value == nullptr && attached) {
+      return Status(Code::kUsage, word + " takes no value");
+    }
+    if (flag->value != nullptr && !attached) {
+      if (i + 1 == arguments.size()) {
+        return Status(Code::kUsage, word + " needs a value: " + word + " " + flag->value);
+      }
+      value = arguments[++i];
+    }
+    ROTA_RETURN_IF_ERROR(flag->set(value).with_context(word));
+  }
+  return Status();
+}
+
+std::string flags_help(const std::vector<Flag>& flags) {
+  size_t width = 0;
+  const auto head = [](const Flag& flag) {
+    return std::string(flag.name) + (flag.value == nullptr ? "" : std::string(" ") + flag.value);
+  };
+  for (const Flag& flag : flags) width = std::max(width, head(flag).size());
+  std::string text;
+  for (const Flag& flag : flags) {
+    std::string line = "  " + head(flag);
+    line.resize(width + 4, ' ');
+    text += line + flag.help + "\n";
+  }
+  return text;
+}
+
+Result<int> parse_int(const std::string& text, int min, int max) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return Status(Code::kUsage, "\"" + text + "\" is not a whole number");
+  }
+  if (value < min || value > max) {
+    return Status(Code::kUsage,
+                  text + " is not in " + std::to_string(min) + ".." + std::to_string(max));
+  }
+  return value;
+}
+
+Result<double> parse_number(const std::string& text, double min, double max) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    return Status(Code::kUsage, "\"" + text + "\" is not a number");
+  }
+  if (value < min || value > max) {
+    return Status(Code::kUsage, text + " is not in " + shown(min) + ".." + shown(max));
+  }
+  return value;
+}
+
+Result<bool> parse_on_off(const std::string& text) {
+  if (text == "on") return true;
+  if (text == "off") return false;
+  return Status(Code::kUsage, "\"" + text + "\" is neither on nor off");
+}
+
+}  // namespace rota

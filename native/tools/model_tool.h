@@ -1,0 +1,32 @@
+// The commands of rota-model and their exit codes: 0 done, 2 usage, 3 cannot read or write, 4 out
+// of memory.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "base/status.h"
+
+namespace rota {
+
+int run_model_tool(int argc, char** argv);
+int exit_code(const Status& status);
+
+// A command parses its own arguments (without its name) and prints its result to stdout.
+Status synth_command(std::span<const char* const> arguments);
+Status inspect_command(std::span<const char* const> arguments);
+Status fingerprint_command(std::span<const char* const> arguments);
+
+// What the two reading commands take: FILE [--draft PATH] [--json], in any order.
+struct ReadArguments {
+  std::string file;
+  std::string draft;
+  bool json = false;
+};
+Result<ReadArguments> parse_read_arguments(std::span<const char* const> arguments);
+
+// The flags' part of --help.
+std::string synth_help();
+std::string read_help();
+
+}  // namespace rota

@@ -1,0 +1,151 @@
+// rota-model synth: flags -> SyntheticOptions, a look at the disk, a progress line, and what was
+// written.
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+#include "base/clock.h"
+#include "base/flags.h"
+#include "model/synthetic_model.h"
+#include "tools/model_tool.h"
+
+namespace rota {
+namespace {
+
+constexpr int64_t kQuietNs = 2'000'000'000;  // a run shorter than this prints no progress
+constexpr int64_t kRefreshNs = 200'000'000;
+
+struct Arguments {
+  SyntheticOptions options;
+  std::string out;
+  bool config_named = false;
+};
+
+Result<uint64_t> parse_seed(const std::string& text) {
+  uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error == std::errc() && end == text.data() + text.size()) return seed;
+  return Status(Code::kUsage, "\"" + text + "\" is not a whole number from 0 to 2^64 - 1");
+}
+
+Status set_expert_format(SyntheticOptions& options, const std::string& value) {
+  options.mixed_experts = value == "mixed";
+  options.expert_format.reset();
+  if (options.mixed_experts) return Status();
+  ROTA_ASSIGN_OR_RETURN(options.expert_format, parse_format(value));
+  return Status();
+}
+
+Status set_layout(SyntheticOptions& options, const std::string& value) {
+  if (value != "blob" && value != "plain") {
+    return Status(Code::kUsage, "\"" + value + "\" is neither blob nor plain");
+  }
+  options.blob_layout = value == "blob";
+  return Status();
+}
+
+std::string config_list() {
+  std::string list;
+  for (const std::string& name : config_names()) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+std::vector<Flag> synth_flags(Arguments& a) {
+  return {
+      {"--config", "NAME", "the shape: mini-xs, mini-xs2, mini-s or mini-m",
+       [&a](const std::string& v) {
+         return a.options.config = v, a.config_named = true, Status();
+       }},
+      {"--out", "FILE", "STEM.gguf; the DSpark sidecar is STEM.dspark.gguf beside it",
+       [&a](const std::string& v) { return a.out = v, Status(); }},
+      {"--seed", "N", "every weight follows from its tensor's name and this (default 1)",
+       [&a](const std::string& v) -> Status {
+         ROTA_ASSIGN_OR_RETURN(a.options.seed, parse_seed(v));
+         return Status();
+       }},
+      {"--expert-format", "F", "a block format, or mixed: 42.8 % PTQ1_0, 39.2 % Q2_0, 18.0 % Q3_K",
+       [&a](const std::string& v) { return set_expert_format(a.options, v); }},
+      {"--dense-format", "F", "of the other matrices; rows of no whole blocks and vectors stay F32",
+       [&a](const std::string& v) -> Status {
+         ROTA_ASSIGN_OR_RETURN(a.options.dense_format, parse_format(v));
+         return Status();
+       }},
+      {"--layout", "L", "blob (default): formats differ per expert; plain: 3-D tensors, one format",
+       [&a](const std::string& v) { return set_layout(a.options, v); }},
+      {"--shards", "N", "split into STEM-00001-of-0000N.gguf (default 1: not split)",
+       [&a](const std::string& v) -> Status {
+         ROTA_ASSIGN_OR_RETURN(a.options.shards, parse_int(v, 1, 99999));
+         return Status();
+       }},
+  };
+}
+
+// The line of progress on a terminal, for runs that take long enough to wonder.
+class Progress {
+ public:
+  Progress() : start_ns_(now_ns()), last_ns_(start_ns_), terminal_(isatty(STDERR_FILENO) != 0) {}
+  ~Progress() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  void operator()(uint64_t done, uint64_t total) {
+    const int64_t now = now_ns();
+    if (!terminal_ || now - start_ns_ < kQuietNs || now - last_ns_ < kRefreshNs) return;
+    last_ns_ = now;
+    shown_ = true;
+    const double share = static_cast<double>(done) / static_cast<double>(total);
+    const double left_s = static_cast<double>(now - start_ns_) * 1e-9 * (1 - share) / share;
+    std::fprintf(stderr, "\r\033[Kwriting weights: %.0f %%, %.0f s left", share * 100, left_s);
+  }
+
+ private:
+  int64_t start_ns_, last_ns_;
+  bool terminal_, shown_ = false;
+};
+
+// A full disk is better said before than in the middle.
+Status check_disk(const std::string& out, uint64_t needed) {
+  const std::filesystem::path parent = std::filesystem::path(out).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  struct statvfs disk = {};
+  if (statvfs(folder.c_str(), &disk) != 0) return Status();  // creating the file will say why
+  const uint64_t free_bytes = uint64_t{disk.f_bavail} * disk.f_frsize;
+  if (free_bytes >= needed) return Status();
+  return Status(Code::kIo, folder + ": the model needs " + std::to_string(needed) +
+                               " bytes, the disk has " + std::to_string(free_bytes) + " free");
+}
+
+}  // namespace
+
+std::string synth_help() {
+  Arguments arguments;
+  return flags_help(synth_flags(arguments));
+}
+
+Status synth_command(std::span<const char* const> arguments) {
+  Arguments parsed;
+  ROTA_RETURN_IF_ERROR(parse_flags(arguments, synth_flags(parsed)));
+  if (!parsed.config_named)
+    return Status(Code::kUsage, "--config is missing; there are " + config_list());
+  if (parsed.out.empty()) return Status(Code::kUsage, "--out is missing: --out FILE.gguf");
+  ROTA_ASSIGN_OR_RETURN(const uint64_t needed, synthetic_bytes(parsed.options, parsed.out));
+  ROTA_RETURN_IF_ERROR(check_disk(parsed.out, needed));
+  const auto begin = now_ns();
+  Progress progress;
+  parsed.options.progress = [&progress](uint64_t done, uint64_t total) { progress(done, total); };
+  ROTA_ASSIGN_OR_RETURN(const SyntheticFiles files,
+                        write_synthetic_model(parsed.options, parsed.out));
+  const double seconds = static_cast<double>(now_ns() - begin) * 1e-9;
+  for (const std::string& file : files.model) std::printf("%s\n", file.c_str());
+  std::printf("%s\n", files.sidecar.c_str());
+  std::fprintf(
+      stderr, "%s: %.1f MB in %.2f s%s\n", parsed.options.config.c_str(),
+      static_cast<double>(files.bytes) * 1e-6, seconds,
+      files.tokenizer ? "" : "; the vocabulary is too small for a tokenizer, none was written");
+  return Status();
+}
+
+}  // namespace rota
