@@ -25,7 +25,6 @@ export function runLogged(argv, { cwd, log, env = {}, onLine = () => {} }) {
   const started = performance.now();
   /** @type {string[]} */
   const tail = [];
-  let partial = '';
   /** @param {string} line */
   const take = (line) => {
     tail.push(line);
@@ -40,27 +39,46 @@ export function runLogged(argv, { cwd, log, env = {}, onLine = () => {} }) {
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    /** @param {Buffer} chunk */
-    const onData = (chunk) => {
-      file.write(chunk);
-      const lines = (partial + chunk.toString('utf8')).split('\n');
-      partial = lines.pop() ?? '';
-      lines.forEach(take);
-    };
-    child.stdout.on('data', onData);
-    child.stderr.on('data', onData);
+    const outs = [child.stdout, child.stderr].map((stream) => takeLines(stream, file, take));
     /** @param {number} code */
     const finish = (code) => {
-      if (partial !== '') take(partial);
+      for (const out of outs) out.end();
       const seconds = (performance.now() - started) / 1000;
       file.end(() => resolve({ code, tail, seconds }));
     };
     child.once('error', (error) => {
-      partial = `${program}: ${error.message}`;
+      take(`${program}: ${error.message}`);
       finish(127);
     });
     child.once('close', (code) => finish(code ?? 1));
   });
+}
+
+/**
+ * Lines of one stream; each stream has its own half line, so that the two never end up in one.
+ * @param {import('node:stream').Readable} stream
+ * @param {import('node:stream').Writable} log
+ * @param {(line: string) => void} take
+ */
+function takeLines(stream, log, take) {
+  let half = '';
+  stream.setEncoding('utf8');
+  stream.on('data', (/** @type {string} */ text) => {
+    const lines = (half + text).split('\n');
+    half = lines.pop() ?? '';
+    for (const line of lines) {
+      log.write(`${line}\n`);
+      take(line);
+    }
+  });
+  return {
+    end() {
+      if (half === '') return;
+      log.write(`${half}\n`);
+      take(half);
+      half = '';
+    },
+  };
 }
 
 /**

@@ -73,7 +73,7 @@ async function build(folder, { targets, log, say, progress }) {
  * @param {number} code
  * @param {string} log
  */
-function buildFailure(tail, code, log) {
+export function buildFailure(tail, code, log) {
   const at = tail.findIndex((line) => /error:|FAILED:|No such file/.test(line));
   const shown = tail.slice(Math.max(0, at)).slice(0, 25);
   const lines = shown.map((line) => `  | ${line}`);
