@@ -6,7 +6,7 @@ import path from 'node:path';
 import { execa } from 'execa';
 import { EngineError, UserError } from '../core/errors.ts';
 import type { EngineDescriptor } from '../schema/descriptor.ts';
-import { cleanLines, readLogTail } from './log-tail.ts';
+import { cleanLines } from './log-tail.ts';
 
 export interface BuildProgress {
   readonly step: 'configure' | 'compile';
@@ -45,12 +45,11 @@ async function configureArgs(native: string, preset: string): Promise<string[]> 
   return ['--preset', preset, ...ninja];
 }
 
-/** The first errors of a compiler say more than the last lines of a build that went on in other files. */
+/** The first error and what follows it say more than the last lines of a build that went on in other files. */
 function reasonLines(logFile: string): string[] {
-  const errors = cleanLines(readFileSync(logFile, 'utf8')).filter((line) =>
-    /\berror\b|undefined reference/i.test(line),
-  );
-  return errors.length > 0 ? errors.slice(0, 20) : readLogTail(logFile, 20);
+  const lines = cleanLines(readFileSync(logFile, 'utf8'));
+  const first = lines.findIndex((line) => /\berror\b|undefined reference/i.test(line));
+  return first < 0 ? lines.slice(-20) : lines.slice(first, first + 20);
 }
 
 async function runStep(

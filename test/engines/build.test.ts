@@ -1,0 +1,89 @@
+// The build of an engine, on a project of cmake that needs no compiler.
+
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { EngineError } from '../../src/core/errors.ts';
+import { type BuildProgress, buildEngine } from '../../src/engines/build.ts';
+import { parseDescriptor } from '../../src/schema/descriptor.ts';
+import { temporaryFolder } from './helpers/fake.ts';
+
+const { descriptor } = parseDescriptor(
+  `name: toy
+summary: x
+bundled: true
+build: {preset: host, targets: [toy]}
+binary: native/build/host/toy
+command: ['{binary}', '{model}']
+transport: stdio
+dialect: rota
+tokenIds: true
+counting: {file: disjoint, unit: lookup}
+`,
+  'toy.yaml',
+);
+
+function project(root: string, commands: string): void {
+  const native = path.join(root, 'native');
+  mkdirSync(native, { recursive: true });
+  writeFileSync(
+    path.join(native, 'CMakePresets.json'),
+    JSON.stringify({
+      version: 3,
+      configurePresets: [{ name: 'host', generator: 'Ninja', binaryDir: `${native}/build/host` }],
+      buildPresets: [{ name: 'host', configurePreset: 'host' }],
+    }),
+  );
+  const head = 'cmake_minimum_required(VERSION 3.22)\nproject(toy NONE)\n';
+  writeFileSync(path.join(native, 'CMakeLists.txt'), head + commands);
+}
+
+const WORKS = `add_custom_target(toy COMMAND \${CMAKE_COMMAND} -E touch \${CMAKE_BINARY_DIR}/toy)\n`;
+
+async function failure(work: Promise<unknown>): Promise<EngineError> {
+  const error = await work.catch((reason: unknown) => reason);
+  if (error instanceof EngineError) return error;
+  throw new Error(`expected an EngineError, got ${String(error)}`);
+}
+
+test('configures, builds, says where the program is and how it went', async () => {
+  using folder = temporaryFolder();
+  project(folder.path, WORKS);
+  const steps: BuildProgress[] = [];
+  const built = await buildEngine({ descriptor, root: folder.path, onProgress: (step) => steps.push(step) });
+  expect(built.binary).toBe(path.join(folder.path, 'native/build/host/toy'));
+  expect(existsSync(built.binary)).toBe(true);
+  expect([...new Set(steps.map(({ step }) => step))]).toEqual(['configure', 'compile']);
+  expect(steps.some(({ line }) => line?.includes('toy'))).toBe(true);
+  // A second time nothing is configured anew, whatever generator was chosen first.
+  await buildEngine({ descriptor, root: folder.path });
+});
+
+test('a failure shows the errors, not what else went on', async () => {
+  using folder = temporaryFolder();
+  const fails = `
+add_custom_target(toy COMMAND \${CMAKE_COMMAND} -E echo "toy.cc:3:1: error: no such thing"
+  COMMAND \${CMAKE_COMMAND} -E false)\n`;
+  project(folder.path, fails);
+  const error = await failure(buildEngine({ descriptor, root: folder.path }));
+  expect(error.message).toBe(`cmake could not compile: see ${folder.path}/native/build/toy.log`);
+  expect(error.logTail).toContain('toy.cc:3:1: error: no such thing');
+  project(folder.path, 'message(FATAL_ERROR "needs more")\n');
+  const unconfigured = await failure(buildEngine({ descriptor, root: folder.path }));
+  expect(unconfigured.message).toBe(`cmake could not configure: see ${folder.path}/native/build/toy.log`);
+  expect(unconfigured.logTail.join('\n')).toContain('needs more');
+});
+
+test('a build that makes another program than the descriptor says', async () => {
+  using folder = temporaryFolder();
+  project(folder.path, 'add_custom_target(toy)\n');
+  const error = await failure(buildEngine({ descriptor, root: folder.path }));
+  expect(error.message).toContain("the descriptor's binary and targets do not agree");
+});
+
+test('an engine without a build', async () => {
+  const { build: _, ...foreign } = descriptor;
+  await expect(buildEngine({ descriptor: foreign, root: '/nowhere' })).rejects.toThrow(
+    'toy has nothing to build',
+  );
+});
