@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "base/sha256.h"
 #include "base/status.h"
+#include "base/utf8.h"
 
 namespace rota {
 namespace {
@@ -80,6 +81,22 @@ TEST_CASE("context is added in front and keeps the code") {
   CHECK(status.code() == Code::kIo);
   CHECK(status.message() == "a.gguf: short");
   CHECK(Status().with_context("x").ok());
+}
+
+TEST_CASE("every code point survives UTF-8, and nothing else is text") {
+  int wrong = 0;
+  for (uint32_t code = 0; code <= 0x10ffff; ++code) {
+    const bool surrogate = code >= 0xd800 && code <= 0xdfff;
+    const std::string text = encode_utf8(code);
+    const auto [length, decoded] = decode_utf8(text);
+    wrong += surrogate ? length != 0 : length != text.size() || decoded != code;
+  }
+  CHECK(wrong == 0);
+  for (const char* bad : {"\x80", "\xc0\x80", "\xc1\xbf", "\xe0\x80\x80", "\xf4\x90\x80\x80",
+                          "\xf5\x80\x80\x80", "\xe4\xb8", "a\xff"}) {
+    CHECK(!is_utf8(bad));
+  }
+  CHECK(is_utf8("abc \xe4\xb8\xad"));
 }
 
 TEST_CASE("the clock never goes back") {

@@ -26,9 +26,10 @@ uint16_t store_scale(float scale) {
 // round(value / scale) clamped to [lowest, highest]; 0 where the stored scale is 0.
 int code_of(float value, float scale, int lowest, int highest) {
   if (scale == 0.f) return 0;
-  const float ratio =
+  const double ratio =
       std::clamp(value / scale, static_cast<float>(lowest), static_cast<float>(highest));
-  return static_cast<int>(std::round(ratio));
+  // Half away from zero; in double the sum is exact, and no library call is made a weight.
+  return static_cast<int>(ratio + (ratio < 0 ? -0.5 : 0.5));
 }
 
 // Where PTQ1_0 keeps weight w: byte (24 and 25 are qh) and digit.

@@ -9,7 +9,6 @@
 #include "model/engram_tables.h"
 #include "model/gguf_config.h"
 #include "model/synthetic_plan.h"
-#include "model/synthetic_tokenizer.h"
 #include "model/weight_source.h"
 
 namespace rota {
@@ -18,19 +17,17 @@ namespace {
 // A whole disk page, so that big tensors can be read past the page cache without edges.
 constexpr uint32_t kAlignment = 4096;
 
-bool has_tokenizer(const Config& config) { return config.vocab >= least_tokenizer_vocab(); }
-
-void write_tokenizer(const Config& config, GgufWriter& writer) {
+void write_tokenizer(const Config& config, const SyntheticTokenizer* tokenizer,
+                     GgufWriter& writer) {
   writer.key_u32("tokenizer.ggml.bos_token_id", static_cast<uint32_t>(config.bos_id));
   writer.key_u32("tokenizer.ggml.eos_token_id", static_cast<uint32_t>(config.eos_id));
   writer.key_u32("tokenizer.ggml.padding_token_id", static_cast<uint32_t>(config.pad_id));
-  if (!has_tokenizer(config)) return;
-  const SyntheticTokenizer tokenizer = build_tokenizer(config.vocab);
+  if (tokenizer == nullptr) return;
   writer.key_string("tokenizer.ggml.model", "gpt2");
   writer.key_string("tokenizer.ggml.pre", "joyai-llm");
-  writer.key_string_array("tokenizer.ggml.tokens", tokenizer.tokens);
-  writer.key_i32_array("tokenizer.ggml.token_type", tokenizer.types);
-  writer.key_string_array("tokenizer.ggml.merges", tokenizer.merges);
+  writer.key_string_array("tokenizer.ggml.tokens", tokenizer->tokens);
+  writer.key_i32_array("tokenizer.ggml.token_type", tokenizer->types);
+  writer.key_string_array("tokenizer.ggml.merges", tokenizer->merges);
   writer.key_bool("tokenizer.ggml.add_bos_token", false);
 }
 
@@ -97,7 +94,7 @@ class ModelWriter {
   ModelWriter(const SyntheticOptions& options, Config config, bool harsh, Choice choice)
       : options_(options), config_(std::move(config)), harsh_(harsh), choice_(choice) {}
 
-  Status declare(const std::string& path) {
+  Status declare(const std::string& path, const SyntheticTokenizer* tokenizer) {
     std::vector<PlannedTensor> model = plan_tensors(config_, plan_options(false));
     if (options_.shards < 1 || static_cast<size_t>(options_.shards) > model.size()) {
       return Status(Code::kUsage, "shards must be 1 to " + std::to_string(model.size()) + ", not " +
@@ -112,7 +109,7 @@ class ModelWriter {
       File& file = add_file(split ? shard_path(name, shard) : path);
       if (shard == 0) {
         write_config(config_, file.writer);
-        write_tokenizer(config_, file.writer);
+        write_tokenizer(config_, tokenizer, file.writer);
       }
       if (split) {
         file.writer.key_u16("split.no", static_cast<uint16_t>(shard));
@@ -127,13 +124,12 @@ class ModelWriter {
     write_draft_config(config_, sidecar.writer);
     sidecar.tensors = plan_tensors(config_, plan_options(true));
     files_.sidecar = sidecar.path;
-    files_.tokenizer = has_tokenizer(config_);
+    files_.tokenizer = tokenizer != nullptr;
     return declare_tensors(sidecar);
   }
 
-  uint64_t bytes() const { return files_.bytes; }
-
   Result<SyntheticFiles> write() {
+    if (options_.before_write) ROTA_RETURN_IF_ERROR(options_.before_write(files_.bytes));
     uint64_t done = 0;
     for (const auto& file : writers_) {
       ROTA_RETURN_IF_ERROR(file->writer.begin_data());
@@ -182,19 +178,6 @@ class ModelWriter {
   uint64_t weights_ = 0;
 };
 
-Result<std::unique_ptr<ModelWriter>> declared(const SyntheticOptions& options,
-                                              const std::string& path) {
-  if (!path.ends_with(".gguf") || parse_shard_name(path)) {
-    return Status(Code::kUsage, "the model file must be named STEM.gguf, not '" + path + "'");
-  }
-  ROTA_ASSIGN_OR_RETURN(const NamedConfig named, named_config(options.config));
-  ROTA_ASSIGN_OR_RETURN(const Choice choice, choose_formats(options, named));
-  ROTA_ASSIGN_OR_RETURN(Config config, synthetic_config(named));
-  auto writer = std::make_unique<ModelWriter>(options, std::move(config), named.harsh, choice);
-  ROTA_RETURN_IF_ERROR(writer->declare(path));
-  return writer;
-}
-
 }  // namespace
 
 Format mixed_format(uint64_t seed, bool sidecar, int layer, int expert) {
@@ -206,10 +189,10 @@ Format mixed_format(uint64_t seed, bool sidecar, int layer, int expert) {
   return u < kMixPTQ1_0 + kMixQ2_0 ? Format::kQ2_0 : Format::kQ3_K;
 }
 
-Result<Config> synthetic_config(const NamedConfig& named) {
+Result<Config> synthetic_config(const NamedConfig& named, const SyntheticTokenizer* tokenizer) {
   Config config = named.config;
-  if (has_tokenizer(config)) {
-    TokenMap map = compress_tokens(build_tokenizer(config.vocab));
+  if (tokenizer != nullptr) {
+    TokenMap map = compress_tokens(*tokenizer);
     config.engram_token_map = std::move(map.ids);
     config.engram_compressed_vocab = map.compressed_vocab;
   } else {
@@ -226,15 +209,22 @@ Result<Config> synthetic_config(const NamedConfig& named) {
   return config;
 }
 
-Result<uint64_t> synthetic_bytes(const SyntheticOptions& options, const std::string& path) {
-  ROTA_ASSIGN_OR_RETURN(const auto writer, declared(options, path));
-  return writer->bytes();
-}
-
 Result<SyntheticFiles> write_synthetic_model(const SyntheticOptions& options,
                                              const std::string& path) {
-  ROTA_ASSIGN_OR_RETURN(const auto writer, declared(options, path));
-  return writer->write();
+  if (!path.ends_with(".gguf") || parse_shard_name(path)) {
+    return Status(Code::kUsage, "the model file must be named STEM.gguf, not '" + path + "'");
+  }
+  ROTA_ASSIGN_OR_RETURN(const NamedConfig named, named_config(options.config));
+  ROTA_ASSIGN_OR_RETURN(const Choice choice, choose_formats(options, named));
+  std::optional<SyntheticTokenizer> tokenizer;
+  if (named.config.vocab >= least_tokenizer_vocab()) {
+    tokenizer = build_tokenizer(named.config.vocab);
+  }
+  const SyntheticTokenizer* const text = tokenizer ? &*tokenizer : nullptr;
+  ROTA_ASSIGN_OR_RETURN(Config config, synthetic_config(named, text));
+  ModelWriter writer(options, std::move(config), named.harsh, choice);
+  ROTA_RETURN_IF_ERROR(writer.declare(path, text));
+  return writer.write();
 }
 
 }  // namespace rota

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "formats/block.h"
 #include "model/named_configs.h"
+#include "model/synthetic_tokenizer.h"
 
 namespace rota {
 
@@ -24,6 +25,8 @@ struct SyntheticOptions {
   std::optional<Format> dense_format;
   bool blob_layout = true;  // false: three plain 3-D tensors a layer, one format for all experts
   int shards = 1;
+  // Called with the bytes of all files before the first is written; an error stops there.
+  std::function<Status(uint64_t bytes)> before_write;
   // Called now and then with weights made and to make.
   std::function<void(uint64_t done, uint64_t total)> progress;
 };
@@ -40,11 +43,9 @@ struct SyntheticFiles {
 Result<SyntheticFiles> write_synthetic_model(const SyntheticOptions& options,
                                              const std::string& path);
 
-// What write_synthetic_model() with the same arguments will put on the disk.
-Result<uint64_t> synthetic_bytes(const SyntheticOptions& options, const std::string& path);
-
-// The config as it will be written: engram tables and token map filled in.
-Result<Config> synthetic_config(const NamedConfig& named);
+// The config as it will be written: engram tables and token map filled in, from `tokenizer` or,
+// where the vocabulary is too small for one (nullptr), from a plain rule.
+Result<Config> synthetic_config(const NamedConfig& named, const SyntheticTokenizer* tokenizer);
 
 // Shares of the formats in a mixed model: ternary, 2-bit, 3-bit.
 inline constexpr double kMixPTQ1_0 = 0.428, kMixQ2_0 = 0.392;

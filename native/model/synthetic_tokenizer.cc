@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/utf8.h"
 
 namespace rota {
 namespace {
@@ -20,49 +21,6 @@ constexpr const char* kSpecial[] = {
 };
 constexpr const char* kNoise = "<｜dspark▁noise｜>";
 
-enum class Kind { kLetter, kDigit, kCjk, kSpace, kLineBreak, kPunctuation };
-
-struct Char {
-  std::string_view bytes;
-  Kind kind;
-};
-
-Kind kind_of(uint32_t c) {
-  if (c == '\r' || c == '\n') return Kind::kLineBreak;
-  if (c == ' ' || c == '\t') return Kind::kSpace;
-  if (c >= '0' && c <= '9') return Kind::kDigit;
-  if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return Kind::kLetter;
-  if ((c >= 0x4e00 && c <= 0x9fa5) || (c >= 0x3040 && c <= 0x30ff)) return Kind::kCjk;
-  return Kind::kPunctuation;
-}
-
-// Length of the UTF-8 sequence at the front and its code point; length 0 when the bytes are no
-// UTF-8.
-std::pair<size_t, uint32_t> decode_utf8(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const uint8_t lead = byte(0);
-  if (lead < 0x80) return {1, lead};
-  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return {0, 0};
-  uint32_t code = lead & (0xffu >> (length + 1));
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return {0, 0};
-    code = (code << 6) | (byte(i) & 0x3fu);
-  }
-  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-  if (code < kLeast[length] || code > 0x10ffff || surrogate) return {0, 0};
-  return {length, code};
-}
-
-std::string encode_utf8(uint32_t code) {
-  std::string out;
-  if (code < 0x80) return std::string(1, static_cast<char>(code));
-  out += static_cast<char>(0xc0 | (code >> 6));  // all of GPT-2's letters are below U+0800
-  out += static_cast<char>(0x80 | (code & 0x3f));
-  return out;
-}
-
 // GPT-2's printable stand-in for every byte: itself where printable, else the next code point from
 // U+0100 on.
 std::array<std::string, 256> byte_letters() {
@@ -75,134 +33,87 @@ std::array<std::string, 256> byte_letters() {
   return letters;
 }
 
-std::vector<Char> characters(std::string_view text) {
-  std::vector<Char> out;
-  while (!text.empty()) {
-    const auto [length, code] = decode_utf8(text);
-    ROTA_CHECK(length > 0, "the training text is not UTF-8");
-    out.push_back({text.substr(0, length), kind_of(code)});
-    text.remove_prefix(length);
-  }
-  return out;
-}
+struct Word {
+  std::vector<int> symbols;  // token ids
+  int count = 0;
+};
 
-class Splitter {
+// The merges' workshop: words of the training text as token ids, and the pair that stands most
+// often side by side.
+class Trainer {
  public:
-  explicit Splitter(std::string_view text) : chars_(characters(text)) {}
+  explicit Trainer(SyntheticTokenizer& tokenizer, int first_byte) : out_(tokenizer) {
+    for (size_t id = 0; id < out_.tokens.size(); ++id) {
+      id_of_[out_.tokens[id]] = static_cast<int>(id);
+    }
+    std::map<std::string, int> counts;
+    const std::string text = tokenizer_internal::training_text();
+    for (const std::string& piece : tokenizer_internal::pieces(text)) ++counts[piece];
+    for (const auto& [piece, count] : counts) {
+      Word word;
+      word.count = count;
+      for (const char c : piece) word.symbols.push_back(first_byte + static_cast<uint8_t>(c));
+      words_.push_back(std::move(word));
+    }
+  }
 
-  std::vector<std::string> split() {
-    while (at_ < chars_.size()) take(piece_length());
-    return std::move(pieces_);
+  // Adds merges, and a token for each new spelling, until `room` tokens exist or every word is one
+  // token.
+  void train(size_t room) {
+    for (std::pair<int, int> pair; out_.tokens.size() < room && best_pair(&pair);) {
+      const std::string left = out_.tokens[static_cast<size_t>(pair.first)];
+      const std::string right = out_.tokens[static_cast<size_t>(pair.second)];
+      out_.merges.push_back(left + " " + right);
+      // Two pairs may spell the same token; it has one id.
+      const auto [place, is_new] =
+          id_of_.emplace(left + right, static_cast<int>(out_.tokens.size()));
+      if (is_new) {
+        out_.tokens.push_back(left + right);
+        out_.types.push_back(kNormal);
+      }
+      merge(pair, place->second);
+    }
   }
 
  private:
-  bool is(size_t i, Kind kind) const { return i < chars_.size() && chars_[i].kind == kind; }
-  bool is_space(size_t i) const { return is(i, Kind::kSpace) || is(i, Kind::kLineBreak); }
-  bool is_ascii_punctuation(size_t i) const {
-    return is(i, Kind::kPunctuation) && chars_[i].bytes.size() == 1;
-  }
-  size_t run(size_t from, Kind kind) const {
-    size_t end = from;
-    while (is(end, kind)) ++end;
-    return end - from;
-  }
-
-  // Digits and CJK are cut out first, so the other alternatives never look past one of their runs.
-  size_t piece_length() const {
-    if (is(at_, Kind::kDigit)) return std::min<size_t>(3, run(at_, Kind::kDigit));
-    if (is(at_, Kind::kCjk)) return run(at_, Kind::kCjk);
-    if (is_ascii_punctuation(at_) && is(at_ + 1, Kind::kLetter)) {
-      return 1 + run(at_ + 1, Kind::kLetter);
-    }
-    if (is(at_, Kind::kLetter)) return run(at_, Kind::kLetter);
-    if (is(at_, Kind::kSpace) && is(at_ + 1, Kind::kLetter)) return 1 + run(at_ + 1, Kind::kLetter);
-    const size_t lead = chars_[at_].bytes == " " ? 1 : 0;
-    if (is(at_ + lead, Kind::kPunctuation)) {
-      const size_t end = at_ + lead + run(at_ + lead, Kind::kPunctuation);
-      return end + run(end, Kind::kLineBreak) - at_;
-    }
-    return space_length();
-  }
-
-  // White space up to its last line break; else all of it but the one before a word; else all.
-  size_t space_length() const {
-    size_t end = at_, last_break = at_;
-    while (is_space(end)) {
-      ++end;
-      if (chars_[end - 1].kind == Kind::kLineBreak) last_break = end;
-    }
-    if (last_break > at_) return last_break - at_;
-    const bool piece_ends = end == chars_.size() || is(end, Kind::kDigit) || is(end, Kind::kCjk);
-    return piece_ends || end - at_ == 1 ? end - at_ : end - at_ - 1;
-  }
-
-  void take(size_t count) {
-    std::string piece;
-    for (size_t i = 0; i < count; ++i) piece += chars_[at_ + i].bytes;
-    pieces_.push_back(std::move(piece));
-    at_ += count;
-  }
-
-  std::vector<Char> chars_;
-  size_t at_ = 0;
-  std::vector<std::string> pieces_;
-};
-
-struct Word {
-  std::vector<std::string> symbols;
-  int count = 0;
-};
-using Pair = std::pair<std::string, std::string>;
-
-std::vector<Word> training_words() {
-  const auto letters = byte_letters();
-  std::map<std::string, int> counts;
-  for (const std::string& piece : tokenizer_internal::pieces(tokenizer_internal::training_text())) {
-    ++counts[piece];
-  }
-  std::vector<Word> words;
-  for (const auto& [text, count] : counts) {
-    Word word;
-    word.count = count;
-    for (const char c : text) word.symbols.push_back(letters[static_cast<uint8_t>(c)]);
-    words.push_back(std::move(word));
-  }
-  return words;
-}
-
-// The most frequent pair, the smallest one among equals; nothing when every word is one symbol.
-bool best_pair(const std::vector<Word>& words, Pair* best) {
-  std::map<Pair, int> counts;
-  for (const Word& word : words) {
-    for (size_t i = 1; i < word.symbols.size(); ++i) {
-      counts[{word.symbols[i - 1], word.symbols[i]}] += word.count;
-    }
-  }
-  int most = 0;
-  for (const auto& [pair, count] : counts) {
-    if (count > most) {
-      most = count;
-      *best = pair;
-    }
-  }
-  return most > 0;
-}
-
-void merge(std::vector<Word>& words, const Pair& pair) {
-  for (Word& word : words) {
-    std::vector<std::string> merged;
-    for (size_t i = 0; i < word.symbols.size(); ++i) {
-      if (i + 1 < word.symbols.size() && word.symbols[i] == pair.first &&
-          word.symbols[i + 1] == pair.second) {
-        merged.push_back(pair.first + pair.second);
-        ++i;
-      } else {
-        merged.push_back(word.symbols[i]);
+  // The most frequent pair, the one with the smallest ids among equals.
+  bool best_pair(std::pair<int, int>* best) const {
+    std::unordered_map<uint64_t, int> counts;
+    for (const Word& word : words_) {
+      for (size_t i = 1; i < word.symbols.size(); ++i) {
+        counts[(static_cast<uint64_t>(word.symbols[i - 1]) << 32) |
+               static_cast<uint64_t>(word.symbols[i])] += word.count;
       }
     }
-    word.symbols = std::move(merged);
+    uint64_t key = 0;
+    int most = 0;
+    for (const auto& [pair, count] : counts) {
+      if (count > most || (count == most && pair < key)) {
+        most = count;
+        key = pair;
+      }
+    }
+    *best = {static_cast<int>(key >> 32), static_cast<int>(key & 0xffffffffu)};
+    return most > 0;
   }
-}
+
+  void merge(std::pair<int, int> pair, int merged) {
+    for (Word& word : words_) {
+      std::vector<int>& s = word.symbols;
+      size_t kept = 0;
+      for (size_t i = 0; i < s.size(); ++i) {
+        const bool hit = i + 1 < s.size() && s[i] == pair.first && s[i + 1] == pair.second;
+        s[kept++] = hit ? merged : s[i];
+        i += hit ? 1 : 0;
+      }
+      s.resize(kept);
+    }
+  }
+
+  SyntheticTokenizer& out_;
+  std::unordered_map<std::string, int> id_of_;
+  std::vector<Word> words_;
+};
 
 // The bytes that a token's letters stand for; nothing for a special token.
 std::string token_bytes(const std::string& token,
@@ -214,15 +125,6 @@ std::string token_bytes(const std::string& token,
     rest.remove_prefix(length);
   }
   return bytes;
-}
-
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const size_t length = decode_utf8(text).first;
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
 }
 
 std::string normalised(const std::string& text) {
@@ -240,12 +142,6 @@ std::string normalised(const std::string& text) {
 
 }  // namespace
 
-namespace tokenizer_internal {
-
-std::vector<std::string> pieces(std::string_view text) { return Splitter(text).split(); }
-
-}  // namespace tokenizer_internal
-
 int least_tokenizer_vocab() { return static_cast<int>(std::size(kSpecial)) + 256 + 1; }
 
 SyntheticTokenizer build_tokenizer(int vocab) {
@@ -258,16 +154,7 @@ SyntheticTokenizer build_tokenizer(int vocab) {
   for (const char* special : kSpecial) add(special, kControl);
   for (const std::string& letter : byte_letters()) add(letter, kNormal);
   const auto room = static_cast<size_t>(vocab - 1);
-  std::vector<Word> words = training_words();
-  std::unordered_map<std::string, bool> known;
-  for (const std::string& token : out.tokens) known[token] = true;
-  for (Pair pair; out.tokens.size() < room && best_pair(words, &pair);) {
-    merge(words, pair);
-    out.merges.push_back(pair.first + " " + pair.second);
-    // Two pairs may spell the same token; it has one id.
-    if (known.emplace(pair.first + pair.second, true).second)
-      add(pair.first + pair.second, kNormal);
-  }
+  Trainer(out, static_cast<int>(std::size(kSpecial))).train(room);
   while (out.tokens.size() < room) {
     add("<｜reserved▁" + std::to_string(out.tokens.size()) + "｜>", kUnused);
   }

@@ -131,8 +131,7 @@ Status synth_command(std::span<const char* const> arguments) {
   if (!parsed.config_named)
     return Status(Code::kUsage, "--config is missing; there are " + config_list());
   if (parsed.out.empty()) return Status(Code::kUsage, "--out is missing: --out FILE.gguf");
-  ROTA_ASSIGN_OR_RETURN(const uint64_t needed, synthetic_bytes(parsed.options, parsed.out));
-  ROTA_RETURN_IF_ERROR(check_disk(parsed.out, needed));
+  parsed.options.before_write = [&parsed](uint64_t bytes) { return check_disk(parsed.out, bytes); };
   const auto begin = now_ns();
   Progress progress;
   parsed.options.progress = [&progress](uint64_t done, uint64_t total) { progress(done, total); };
