@@ -24,10 +24,12 @@ export interface GpuMonitor extends AsyncDisposable {
   /** The monitor's own processes, so that their cost is not taken for foreign load. */
   readonly pids: readonly number[];
   readonly periodMs: number;
-  /** Since the last call of `forget`. */
+  /** Since the last call of `forget`, and the little before that a short window needs. */
   readonly samples: readonly TimedGpuSample[];
   /** `null` when the stream of compute processes ended or never worked. */
   readonly apps: readonly TimedComputeApp[] | null;
+  /** The last word about each card, however long ago. */
+  readonly newest: ReadonlyMap<string, TimedGpuSample>;
   readonly alive: boolean;
   forget(): void;
 }
@@ -89,6 +91,7 @@ export async function startGpuMonitor(options: {
   const command = options.command ?? 'nvidia-smi';
   const fields = await askFields(command);
   if (fields === null) return null;
+  const newest = new Map<string, TimedGpuSample>();
   let samples: TimedGpuSample[] = [];
   let apps: TimedComputeApp[] = [];
   const keep = <T>(rows: T[], row: T): void => {
@@ -103,7 +106,10 @@ export async function startGpuMonitor(options: {
     env,
     (row) => {
       const sample = gpuSample(row, fields);
-      if (sample !== null) keep(samples, { ...sample, monotonicMs: options.monotonicMs() });
+      if (sample === null) return;
+      const timed = { ...sample, monotonicMs: options.monotonicMs() };
+      newest.set(timed.uuid, timed);
+      keep(samples, timed);
     },
   );
   const users = startStream(
@@ -127,9 +133,11 @@ export async function startGpuMonitor(options: {
     get alive() {
       return gpus.alive;
     },
+    newest,
     forget() {
-      samples = [];
-      apps = [];
+      const since = options.monotonicMs() - 2 * options.periodMs;
+      samples = samples.filter((row) => row.monotonicMs >= since);
+      apps = apps.filter((row) => row.monotonicMs >= since);
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([endChild(gpus.child), endChild(users.child)]);

@@ -15,7 +15,7 @@ export interface MemoryState {
 function newestGpuUse(gpus: GpuMonitor | null): Record<string, number> | null {
   if (gpus === null || !gpus.alive) return null;
   const used: Record<string, number> = {};
-  for (const sample of gpus.samples) {
+  for (const sample of gpus.newest.values()) {
     if (sample.memoryUsedBytes !== null) used[sample.uuid] = sample.memoryUsedBytes;
   }
   return Object.keys(used).length === 0 ? null : used;

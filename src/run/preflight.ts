@@ -62,8 +62,12 @@ function binariesOf(argv: readonly string[]): string[] {
 const LOOK_MS = 500;
 
 /** What others do to this machine now. `null` when all is quiet or nothing can be read. */
-export async function foreignLoadNow(plan: Plan, clock: Clock): Promise<string | null> {
-  const scope = { engine: null, helpers: [], disks: physicalDisks() };
+export async function foreignLoadNow(
+  plan: Plan,
+  clock: Clock,
+  helpers: readonly number[],
+): Promise<string | null> {
+  const scope = { engine: null, helpers, disks: physicalDisks() };
   const start = readSnapshot(scope, clock.monotonicMs, 'start');
   await clock.sleep(LOOK_MS);
   const { foreignCpuShare } = loadBetween(start, readSnapshot(scope, clock.monotonicMs, 'end'));

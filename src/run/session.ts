@@ -142,7 +142,7 @@ async function runRecord(options: SessionOptions, held: Held, journal: Journal):
 async function recordSession(options: SessionOptions, held: Omit<Held, 'gpus'>): Promise<SessionOutcome> {
   const { clock, plan, guard, interrupts } = held;
   using journal = openRecord(options, plan);
-  const notice = await foreignLoadNow(plan, clock);
+  const notice = await foreignLoadNow(plan, clock, guard.id === null ? [] : [guard.id.pid]);
   if (notice !== null) options.onNotice(notice);
   await journalSession(options, journal, clock);
   const gpus = await startGpuMonitor({
