@@ -30,7 +30,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const OUT = path.join(ROOT, 'node_modules', '.cache', `rota-test-${process.pid}`);
 
 beforeAll(async () => {
-  const entry = path.join(ROOT, 'test/run/helpers/session-main.ts');
+  const entry = fileURLToPath(new URL('./helpers/session-main.ts', import.meta.url));
   await build({
     root: ROOT,
     logLevel: 'error',
