@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/aligned_buffer.h"
 #include "model/config.h"
 #include "model/device_memory.h"
 
@@ -36,10 +37,10 @@ struct Caches {
   std::vector<DevPtr<float>> windows;         // [layers] of [slots, head_dim]
   std::vector<CompressedStream> streams;      // [layers], filled for kv sources
   std::vector<DevPtr<float>> draft_contexts;  // [stages] of [slots, head_dim]
-  std::vector<int32_t> compressed_ids;        // [ctx]
+  AlignedBuffer compressed_ids;               // [ctx] of int32_t, on the host
 };
 
-// Sized by ctx and max_rows once; the bytes are memory's.
-Caches make_caches(const Config& config, int ctx, int max_rows, DeviceMemory& memory);
+// Sized by ctx and max_rows once; device bytes are memory's.
+Result<Caches> make_caches(const Config& config, int ctx, int max_rows, DeviceMemory& memory);
 
 }  // namespace rota

@@ -2,6 +2,7 @@
 #include "model/core.h"
 
 #include <algorithm>
+#include <new>
 #include <string>
 
 #include "model/rope_table.h"
@@ -64,16 +65,12 @@ void size_attention_and_moe(const Config& c, int rows, DeviceMemory& memory, Buf
   b->selection_bias = memory.take<float>(static_cast<size_t>(experts), "router");
   b->expert_ids = memory.take<int>(area(rows, top_k), "router");
   b->expert_weights = memory.take<float>(area(rows, top_k), "router");
-  b->host_ids.resize(area(rows, top_k));
-  b->host_weights.resize(area(rows, top_k));
   b->shared_gate = memory.take<float>(area(rows, c.moe_inter), "shared expert");
   b->shared_up = memory.take<float>(area(rows, c.moe_inter), "shared expert");
   b->shared_y = memory.take<float>(area(rows, c.dim), "shared expert");
   const int columns = c.engram_columns() * c.engram_head_dim;
   b->engram_e = memory.take<float>(area(rows, columns), "engram");
   b->engram_kv = memory.take<float>(area(rows, (hc + 1) * c.dim), "engram");
-  b->host_e.resize(area(rows, columns));
-  b->engram_rows.resize(static_cast<size_t>(c.engram_columns()));
   const int taps = static_cast<int>(c.draft_targets.size()) * c.dim;
   b->taps = memory.take<float>(area(rows, taps), "draft taps");
   const int widest = std::max({c.dim, c.q_lora, grouped, c.moe_inter, columns, taps});
@@ -83,16 +80,31 @@ void size_attention_and_moe(const Config& c, int rows, DeviceMemory& memory, Buf
 void size_heads(const Config& c, int logit_rows, DeviceMemory& memory, Buffers* b) {
   b->head_in = memory.take<float>(area(logit_rows, c.dim), "head");
   b->logits = memory.take<float>(area(logit_rows, c.vocab), "logits");
-  b->host_logits.resize(area(logit_rows, c.vocab));
   if (c.draft_stages == 0) return;
   b->draft_x = memory.take<float>(area(c.draft_block, c.dim), "draft");
   b->draft_base = memory.take<float>(area(c.draft_block, c.vocab), "draft logits");
   b->markov = memory.take<float>(static_cast<size_t>(c.dim + c.markov_rank), "draft");
   b->markov_logits = memory.take<float>(static_cast<size_t>(c.vocab), "draft");
   b->confidence = memory.take<float>(1, "draft");
-  b->draft_logits.resize(area(c.draft_block, c.vocab));
-  b->draft_conf.resize(static_cast<size_t>(c.draft_block));
-  b->draft_ids.resize(static_cast<size_t>(c.draft_block));
+}
+
+// The host's sides of what crosses; each is smaller than its counterpart on the device.
+Status size_host_sides(const Config& c, int rows, int logit_rows, Buffers* b) {
+  try {
+    const int top_k = std::max(c.top_k, c.draft_top_k);
+    b->host_ids.resize(area(rows, top_k));
+    b->host_weights.resize(area(rows, top_k));
+    b->host_e.resize(area(rows, c.engram_columns() * c.engram_head_dim));
+    b->engram_rows.resize(static_cast<size_t>(c.engram_columns()));
+    b->host_logits.resize(area(logit_rows, c.vocab));
+    b->draft_logits.resize(area(c.draft_block, c.vocab));
+    b->draft_conf.resize(static_cast<size_t>(c.draft_block));
+    b->draft_ids.resize(static_cast<size_t>(c.draft_block));
+  } catch (const std::bad_alloc&) {
+    return {Code::kOutOfMemory, "host buffers of a pass of " + std::to_string(rows) +
+                                    " rows: cannot allocate their memory"};
+  }
+  return {};
 }
 
 }  // namespace
@@ -108,8 +120,7 @@ Core::Core(WeightSource& weight_source, Device& dev, const ModelOptions& opts)
 
 Status Core::prepare() {
   ROTA_ASSIGN_OR_RETURN(weights, place_weights(source, weight_memory));
-  caches = make_caches(config, options.ctx, options.max_rows, cache_memory);
-  ROTA_RETURN_IF_ERROR(cache_memory.status());
+  ROTA_ASSIGN_OR_RETURN(caches, make_caches(config, options.ctx, options.max_rows, cache_memory));
   const int rows = std::max(options.max_rows, config.draft_block);
   size_attention_and_moe(config, rows, buffer_memory, &buffers);
   if (!config.kv_source.empty()) size_selection(config, options.ctx, rows, buffer_memory, &buffers);
@@ -121,7 +132,8 @@ Status Core::prepare() {
   std::vector<float> first(area(rows, config.hc_mult), 0.0f);
   for (size_t r = 0; r < first.size(); r += static_cast<size_t>(config.hc_mult)) first[r] = 1.0f;
   first_copy = buffer_memory.take_copy(first.data(), first.size(), "stream");
-  return buffer_memory.status();
+  ROTA_RETURN_IF_ERROR(buffer_memory.status());
+  return size_host_sides(config, rows, options.max_logit_rows, &buffers);
 }
 
 void Core::linear(const Matrix& w, DevPtr<const float> x, int rows, DevPtr<float> y) {

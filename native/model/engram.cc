@@ -1,5 +1,7 @@
 // The Engram sublayer: rows are read from the file's table one by one, where the hash points, and
 // counted there.
+#include <span>
+
 #include "formats/block.h"
 #include "model/engram_hash.h"
 #include "model/sublayers.h"
@@ -28,7 +30,8 @@ void apply_engram(Core& core, int layer, int first, int rows) {
   const int which = c.engram_index(layer), width = c.engram_columns() * c.engram_head_dim;
   for (int r = 0; r < rows; ++r) {
     const size_t seen = static_cast<size_t>(first + r + 1);
-    engram_rows(c, which, std::span(core.caches.compressed_ids).first(seen), b.engram_rows.data());
+    engram_rows(c, which, std::span(core.caches.compressed_ids.as<int32_t>(), seen),
+                b.engram_rows.data());
     read_rows(core, table, b.host_e.data() + static_cast<size_t>(r) * static_cast<size_t>(width));
   }
   const size_t count = static_cast<size_t>(rows) * static_cast<size_t>(width);

@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SEED = 1
 PROMPT = 90  # beyond rope_original_len, top-k and the pool of every mini, so that each of them bites
 DRAFT_AT = (5, 34, 61)  # before the window is full, at both parities of the open group
-QUANTISED = 24  # rows of the run with the caches' rounding on
+QUANTISED = 40  # rows of the run with the caches' rounding on
 ROUNDED_LINEARS = 8  # rows of the run with activation rounding on too
 
 
@@ -115,6 +115,9 @@ def goldens(config, target, draft):
     rounded.forward(prompt[:QUANTISED])
     source = config["kv_source"][0]
     sections += [rounded.windows[0], rounded.windows[source], rounded.streams[source], rounded.index_keys[source]]
+    width = config["index_topk"]
+    lists = [list(chosen) + [-1] * (width - len(chosen)) for chosen in rounded.last_selection]
+    sections.append(np.array(lists, np.int32))
     both = Oracle(config, target, draft, kv_quant=True, act_quant=True)
     sections.append(both.forward(prompt[:ROUNDED_LINEARS]).astype(np.float32))
     return sections

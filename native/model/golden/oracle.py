@@ -114,7 +114,7 @@ class Oracle:
         )
         self.ids = np.zeros(0, np.int64)  # compressed ids of all positions
         self.windows, self.streams, self.index_keys, self.open, self.contexts = {}, {}, {}, {}, {}
-        self.taps = None
+        self.taps, self.last_selection = None, None
 
     def block(self, layer, draft=False):
         tensors = self.draft_tensors if draft else self.target_tensors
@@ -324,6 +324,7 @@ class Oracle:
             attention = lambda x, layer=layer: self.attention(layer, x, first, shared)
             h, m = self.run_block(h, m, self.block(layer), attention, c["experts"], c["top_k"])
         self.taps = np.concatenate(taps, 1) if taps else None
+        self.last_selection = shared.get("list")
         x = rms(self.collapse(h, m), self.target_tensors["output_norm.weight"], c["rms_eps"])
         return x @ self.target_tensors["output.weight"].T
 

@@ -1,0 +1,220 @@
+// The sequence: what a pass is, where it stands, what may be forgotten. The layers' arithmetic is
+// in sublayers.h.
+#include "model/deepseek_model.h"
+
+#include <algorithm>
+#include <string>
+
+#include "model/drafter.h"
+#include "model/sublayers.h"
+
+namespace rota {
+namespace {
+
+Status bad_request(const std::string& message) { return {Code::kBadRequest, message}; }
+
+// A quantised linear rounds its input in blocks of 32.
+Status check_roundable(const Config& c) {
+  const int tap_width = static_cast<int>(c.draft_targets.size()) * c.dim;
+  for (const int n : {c.dim, c.q_lora, c.o_groups * c.o_lora, c.moe_inter,
+                      c.engram_columns() * c.engram_head_dim, tap_width}) {
+    if (n % 32 != 0) {
+      return {Code::kUsage,
+              "activation quantisation needs row lengths that are multiples of 32; this model has "
+              "one of " +
+                  std::to_string(n)};
+    }
+  }
+  return {};
+}
+
+Status check_options(const Config& config, const ModelOptions& o) {
+  if (o.ctx < 1)
+    return {Code::kUsage,
+            "context of " + std::to_string(o.ctx) + " positions: it must be at least 1"};
+  if (o.max_rows < 1 || o.max_logit_rows < 1) {
+    return {Code::kUsage, "rows a pass (" + std::to_string(o.max_rows) +
+                              ") and rows with logits (" + std::to_string(o.max_logit_rows) +
+                              ") must be at least 1"};
+  }
+  return o.act_quant ? check_roundable(config) : Status();
+}
+
+}  // namespace
+
+Status DeepSeekModel::prepare() {
+  ROTA_RETURN_IF_ERROR(check_options(core_.config, core_.options));
+  return core_.prepare();
+}
+
+Status DeepSeekModel::forward(std::span<const int> tokens, PassKind kind, RoutedExperts& experts,
+                              int first_logit_row) {
+  ROTA_RETURN_IF_ERROR(check_request(tokens, first_logit_row));
+  const int rows = static_cast<int>(tokens.size()), first = position_;
+  core_.dense_bytes = &core_.counters.dense_bytes;
+  core_.last_rows = 0;
+  // Slots are overwritten even if the pass fails.
+  core_.caches.target.wrote_up_to(first + rows);
+  experts.begin_pass(kind, rows);
+  embed(tokens);
+  for (int layer = 0; layer < core_.config.layers; ++layer)
+    ROTA_RETURN_IF_ERROR(run_layer(layer, first, rows, experts));
+  head(rows, first_logit_row);
+  position_ = first + rows;
+  core_.last_first = first;
+  core_.last_rows = rows;
+  return {};
+}
+
+const float* DeepSeekModel::logits(int row) const {
+  return core_.buffers.host_logits.data() +
+         static_cast<size_t>(row - first_logit_row_) * static_cast<size_t>(core_.config.vocab);
+}
+
+Status DeepSeekModel::truncate(int position) {
+  if (position < 0 || position > position_) {
+    return bad_request("cannot go back to position " + std::to_string(position) + " of " +
+                       std::to_string(position_));
+  }
+  Caches& caches = core_.caches;
+  const int window_start = std::max(0, position + 1 - core_.config.window);
+  const int draft_start = std::max(0, position - core_.config.window);
+  const bool draft_back = position < draft_position_;
+  if (position > 0 &&
+      (!caches.target.holds(window_start) || (draft_back && !caches.draft.holds(draft_start)))) {
+    return bad_request("cannot go back from position " + std::to_string(position_) + " to " +
+                       std::to_string(position) + ": its window is no longer held");
+  }
+  position_ = position;
+  draft_position_ = std::min(draft_position_, position);
+  if (position == 0) caches.target.held_from = caches.draft.held_from = 0;
+  return {};
+}
+
+Status DeepSeekModel::commit_draft_context(int rows) {
+  if (!can_draft()) return bad_request("this model has no draft stages");
+  const int offered = std::min(core_.last_rows, position_ - core_.last_first);
+  if (draft_position_ != core_.last_first || rows < 1 || rows > offered) {
+    return bad_request("draft context stands at " + std::to_string(draft_position_) +
+                       "; the last pass offers " + std::to_string(std::max(offered, 0)) +
+                       " rows from position " + std::to_string(core_.last_first) + ", not " +
+                       std::to_string(rows));
+  }
+  core_.dense_bytes = &core_.counters.draft_dense_bytes;
+  core_.caches.draft.wrote_up_to(draft_position_ + rows);
+  extend_draft_context(core_, draft_position_, rows);
+  draft_position_ += rows;
+  return {};
+}
+
+Status DeepSeekModel::draft(int next_token, int depth, RoutedExperts& draft_experts,
+                            DraftPicker* picker, DraftOut* out) {
+  const Config& c = core_.config;
+  if (!can_draft()) return bad_request("this model has no draft stages");
+  if (depth < 1 || depth > c.draft_block) {
+    return bad_request("draft depth " + std::to_string(depth) + " is outside 1.." +
+                       std::to_string(c.draft_block));
+  }
+  ROTA_RETURN_IF_ERROR(check_token(next_token));
+  if (draft_position_ != position_) {
+    return bad_request("draft context stands at " + std::to_string(draft_position_) +
+                       ", the sequence at " + std::to_string(position_));
+  }
+  core_.dense_bytes = &core_.counters.draft_dense_bytes;
+  ROTA_RETURN_IF_ERROR(run_draft(core_, next_token, position_, depth, draft_experts, picker));
+  const Buffers& b = core_.buffers;
+  *out = {depth, b.draft_ids.data(), b.draft_conf.data(), b.draft_logits.data()};
+  return {};
+}
+
+Status DeepSeekModel::check_token(int token) const {
+  if (token >= 0 && token < core_.config.vocab) return {};
+  return bad_request("token " + std::to_string(token) + " is outside the vocabulary of " +
+                     std::to_string(core_.config.vocab));
+}
+
+Status DeepSeekModel::check_request(std::span<const int> tokens, int first_logit_row) const {
+  const ModelOptions& o = core_.options;
+  const size_t rows = tokens.size();
+  if (rows == 0 || rows > static_cast<size_t>(o.max_rows)) {
+    return bad_request("a pass of " + std::to_string(rows) + " rows: it must have 1.." +
+                       std::to_string(o.max_rows));
+  }
+  const int count = static_cast<int>(rows);
+  if (position_ + count > o.ctx) {
+    return bad_request("context full: " + std::to_string(position_) + " positions held and " +
+                       std::to_string(count) + " more asked, of " + std::to_string(o.ctx));
+  }
+  if (first_logit_row < 0 || first_logit_row >= count ||
+      count - first_logit_row > o.max_logit_rows) {
+    return bad_request("logits of rows " + std::to_string(first_logit_row) + ".." +
+                       std::to_string(count - 1) + ": at most the last " +
+                       std::to_string(o.max_logit_rows) + " rows of a pass have them");
+  }
+  for (const int token : tokens) ROTA_RETURN_IF_ERROR(check_token(token));
+  return {};
+}
+
+void DeepSeekModel::embed(std::span<const int> tokens) {
+  const Config& c = core_.config;
+  Buffers& b = core_.buffers;
+  const int rows = static_cast<int>(tokens.size());
+  core_.device.gather(core_.weights.embed, tokens.data(), rows, b.x);
+  *core_.dense_bytes += core_.weights.embed.bytes / static_cast<size_t>(c.vocab) * tokens.size();
+  core_.device.hc_copy(b.x, rows, c.hc_mult, c.dim, b.h);
+  core_.device.copy(b.collapse.address(), core_.first_copy.address(),
+                    static_cast<size_t>(rows * c.hc_mult) * sizeof(float));
+  if (c.engram_layers.empty()) return;
+  for (int r = 0; r < rows; ++r) {
+    core_.caches.compressed_ids.as<int32_t>()[position_ + r] =
+        c.engram_token_map[static_cast<size_t>(tokens[static_cast<size_t>(r)])];
+  }
+}
+
+Status DeepSeekModel::run_layer(int layer, int first, int rows, RoutedExperts& experts) {
+  const Config& c = core_.config;
+  const LayerWeights& w = core_.weights.layers[static_cast<size_t>(layer)];
+  if (c.engram_index(layer) >= 0) apply_engram(core_, layer, first, rows);
+  const auto tap = std::find(c.draft_targets.begin(), c.draft_targets.end(), layer);
+  if (tap != c.draft_targets.end()) {
+    const int width = static_cast<int>(c.draft_targets.size()) * c.dim;
+    const size_t column =
+        static_cast<size_t>(tap - c.draft_targets.begin()) * static_cast<size_t>(c.dim);
+    core_.device.hc_mean(core_.buffers.h, rows, c.hc_mult, c.dim, core_.buffers.taps + column,
+                         width);
+  }
+  enter_sublayer(core_, w.hc_attn, w.attn_norm, rows);
+  target_attention(core_, layer, first, rows);
+  leave_sublayer(core_, rows);
+  enter_sublayer(core_, w.hc_ffn, w.ffn_norm, rows);
+  const bool guess = layer + 1 < c.layers && experts.wants_hints();
+  const MoeSite site{w, layer, c.experts, c.top_k,
+                     guess ? &core_.weights.layers[static_cast<size_t>(layer + 1)] : nullptr};
+  ROTA_RETURN_IF_ERROR(mixture_of_experts(core_, site, rows, experts, &core_.counters.experts_ns));
+  leave_sublayer(core_, rows);
+  return {};
+}
+
+void DeepSeekModel::head(int rows, int first_logit_row) {
+  const Config& c = core_.config;
+  Buffers& b = core_.buffers;
+  const int count = rows - first_logit_row;
+  const size_t skipped = static_cast<size_t>(first_logit_row),
+               copies = static_cast<size_t>(c.hc_mult);
+  core_.device.hc_collapse(b.h + skipped * copies * static_cast<size_t>(c.dim),
+                           b.collapse + skipped * copies, count, c.hc_mult, c.dim, b.head_in);
+  core_.device.rms(b.head_in, core_.weights.norm, count, c.dim, c.rms_eps, b.head_in);
+  core_.linear(core_.weights.head, b.head_in, count, b.logits);
+  core_.device.download(b.host_logits.data(), b.logits.address(),
+                        static_cast<size_t>(count) * static_cast<size_t>(c.vocab) * sizeof(float));
+  first_logit_row_ = first_logit_row;
+}
+
+Result<std::unique_ptr<Model>> Model::load(WeightSource& source, Device& device,
+                                           const ModelOptions& options) {
+  auto model = std::make_unique<DeepSeekModel>(source, device, options);
+  ROTA_RETURN_IF_ERROR(model->prepare());
+  return std::unique_ptr<Model>(std::move(model));
+}
+
+}  // namespace rota
