@@ -1,5 +1,5 @@
 // Machines made of a few files and program outputs, for the doctor's tests.
-import type { CommandOutput, Sources } from '../../src/machine/doctor/finding.ts';
+import type { CommandOutput, Finding, Sources } from '../../src/machine/doctor/finding.ts';
 
 export interface FakeMachine {
   readonly files?: Readonly<Record<string, string>>;
@@ -30,3 +30,9 @@ export function machine(fake: FakeMachine = {}): Sources {
 
 export const MEMINFO =
   'MemTotal:       16777216 kB\nMemFree: 1 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\nHugePages_Total:       0\n';
+
+/** What the doctor says about one thing on a machine, in one line. */
+export function line(look: (sources: Sources) => Finding, fake: FakeMachine): string {
+  const { state, value, remedy } = look(machine(fake));
+  return `${state}: ${value}${remedy === null ? '' : ` | ${remedy}`}`;
+}
