@@ -67,6 +67,7 @@ async function runBlock(
   for (const run of todo) {
     if (tally.proven.has(run.arm)) continue;
     tally.hopeless.add(run.arm);
+    context.progress.giveUp(run.arm);
     context.progress.tell('stop', {
       note: `${run.arm} failed ${ATTEMPTS} times: it is left out from here on`,
     });

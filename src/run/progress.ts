@@ -29,6 +29,8 @@ export interface ProgressMeter {
   begin(run: PlannedRun, attempt: number): void;
   tell(phase: Phase, more?: Partial<Pick<Progress, 'class' | 'tokPerSec' | 'note'>>): void;
   end(run: PlannedRun, isOk: boolean): void;
+  /** Runs of the arm that are left will not be started: they take no time. */
+  giveUp(arm: string): void;
 }
 
 /** Runs of one arm take alike; an arm that has not run yet takes as long as the others, or as the plan expects. */
@@ -41,7 +43,9 @@ export function createProgressMeter(
   const left = new Map(plan.runs.filter((run) => !done.has(run.id)).map((run) => [run.id, run.arm]));
   const seconds = new Map<string, number[]>();
   const positions = plan.arms.length;
-  let current: { run: PlannedRun; attempt: number; startedMs: number } | null = null;
+  const givenUp = new Set<string>();
+  /** The run that is on, or was last. */
+  let current: { run: PlannedRun; attempt: number; startedMs: number; isOn: boolean } | null = null;
 
   const mean = (values: readonly number[]): number | null =>
     values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -52,17 +56,18 @@ export function createProgressMeter(
       (plan.expectedMinutes === null ? null : (plan.expectedMinutes * 60) / plan.runs.length);
     let eta = 0;
     for (const arm of left.values()) {
+      if (givenUp.has(arm)) continue;
       const each = mean(seconds.get(arm) ?? []) ?? overall;
       if (each === null) return null;
       eta += each;
     }
-    const spent = current === null ? 0 : (clock.monotonicMs() - current.startedMs) / 1000;
+    const spent = current?.isOn ? (clock.monotonicMs() - current.startedMs) / 1000 : 0;
     return Math.max(0, eta - spent);
   }
 
   return {
     begin(run, attempt) {
-      current = { run, attempt, startedMs: clock.monotonicMs() };
+      current = { run, attempt, startedMs: clock.monotonicMs(), isOn: true };
     },
     tell(phase, more = {}) {
       onProgress({
@@ -88,7 +93,10 @@ export function createProgressMeter(
         seconds.set(run.arm, [...(seconds.get(run.arm) ?? []), took]);
         left.delete(run.id);
       }
-      current = null;
+      if (current !== null) current.isOn = false;
+    },
+    giveUp(arm) {
+      givenUp.add(arm);
     },
   };
 }

@@ -48,7 +48,10 @@ test('the time left is the mean of each arm for its runs, less what this run has
   now = 60_000;
   meter.end(second, true);
   expect(eta()).toBe(30);
-  expect(told.at(-1)).toMatchObject({ runsDone: 2, runsPlanned: 4 });
+  expect(told.at(-1)).toMatchObject({ runsDone: 2, runsPlanned: 4, arm: second.arm });
+  // An arm that is given up takes no more time.
+  meter.giveUp(second.arm);
+  expect(eta()).toBe(10);
 });
 
 test('without an expectation and before the first run the time left is not known', () => {
