@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { modelArgument } from '../../src/cli/arguments.ts';
 import { columns } from '../../src/cli/columns.ts';
+import { harmless } from '../../src/cli/commands/ask.ts';
 import { describeFailure } from '../../src/cli/errors.ts';
 import { flagKnobs, splitWords } from '../../src/cli/flag-knobs.ts';
 import { createLiveLine } from '../../src/cli/live-line.ts';
@@ -273,4 +274,8 @@ it('columns are aligned and the last one is free', () => {
     ]),
   ).toBe('a    bb  c\naaa      long text\n');
   expect(columns([])).toBe('');
+});
+
+it('what a model says cannot steer a terminal', () => {
+  expect(harmless('a\u001b[2Jb\r\nc\td\u0007é你\u009b1m')).toBe('a\ufffd[2Jb\ufffd\nc\td\ufffdé你\ufffd1m');
 });

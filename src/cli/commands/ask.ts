@@ -136,10 +136,11 @@ async function answer(
   { json }: AskOptions,
 ): Promise<void> {
   const stream = createTextStream(tokenizer);
+  const print = (piece: string): void => context.print(context.isTerminal.stdout ? harmless(piece) : piece);
   let streamed = 0;
   const show = (ids: readonly number[]): void => {
     streamed += ids.length;
-    context.print(stream.push(ids));
+    print(stream.push(ids));
   };
   const onTokens = json ? undefined : show;
   const { result } = await session.generate(request, { timeoutMs: TIMEOUT_MS, signal, onTokens });
@@ -153,8 +154,13 @@ async function answer(
   }
   // Some engines answer in one piece, whatever they are asked.
   show(result.ids.slice(streamed));
-  context.print(`${stream.end()}\n`);
+  print(`${stream.end()}\n`);
   context.tell(`${counterLine(result)}\n`);
+}
+
+/** A model may say anything, escape sequences too; a terminal must not obey them. */
+export function harmless(text: string): string {
+  return text.replace(/[^\P{Cc}\n\t]/gu, '\ufffd');
 }
 
 /** The rate is (n - 1) tokens over the time from the first to the last, as everywhere. */

@@ -47,11 +47,16 @@ function knobTable({ name, summary, knobs }: EngineDescriptor): string {
   const rows = Object.entries(knobs).map(([knob, spec]) => [
     knob,
     valuesOf(spec),
-    spec.default === undefined ? '' : `default ${spec.default}`,
+    defaultOf(spec),
     spec.effect,
     spec.summary,
   ]);
   return `${name}: ${summary}\n${columns(rows)}`;
+}
+
+function defaultOf({ default: value }: KnobSpec): string {
+  if (value === undefined) return '';
+  return `default ${value === true ? 'on' : value === false ? 'off' : value}`;
 }
 
 function valuesOf({ type, values, min, max }: KnobSpec): string {
