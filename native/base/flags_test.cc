@@ -67,7 +67,7 @@ TEST_CASE("numbers are whole, finite and in range") {
 TEST_CASE("the help has a line a flag") {
   const std::vector<Flag> flags = {{"--a", "N", "first", nullptr},
                                    {"--long", nullptr, "second", nullptr}};
-  CHECK(flags_help(flags) == "  --a N     first\n  --long    second\n");
+  CHECK(flags_help(flags) == "  --a N   first\n  --long  second\n");
 }
 
 }  // namespace
