@@ -4,6 +4,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { execa } from 'execa';
+import { z } from 'zod';
 import type { JournalEvent } from '../core/records.ts';
 import { type Clock, utcOf } from '../machine/clock.ts';
 import type { EngineDescriptor } from '../schema/descriptor.ts';
@@ -24,13 +25,13 @@ export function findProbe(descriptor: EngineDescriptor, root: string, model: str
   return existsSync(program) ? { program, file: existsSync(model) ? model : null } : null;
 }
 
-function best(report: unknown, part: 'memory' | 'file'): number | null {
-  if (typeof report !== 'object' || report === null || !(part in report)) return null;
-  const measured: unknown = Object.entries(report).find(([name]) => name === part)?.[1];
-  if (typeof measured !== 'object' || measured === null || !('best_bytes_per_s' in measured)) return null;
-  const value = measured.best_bytes_per_s;
-  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : null;
-}
+const rate = z.number().positive();
+
+/** What is read of the probe's report; the whole of it goes into the journal. */
+const probeReport = z.object({
+  memory: z.object({ best_bytes_per_s: rate }),
+  file: z.object({ best_bytes_per_s: rate, direct: z.boolean() }).optional(),
+});
 
 export type CeilingEvent = Extract<JournalEvent, { type: 'ceiling' }>;
 
@@ -57,17 +58,17 @@ export async function measureCeiling(
   how.signal.throwIfAborted();
   try {
     const raw: unknown = JSON.parse(result.stdout);
+    const { memory, file } = probeReport.parse(raw);
     return {
       ...event,
-      memoryReadBytesPerSec: best(raw, 'memory'),
-      fileReadBytesPerSec: best(raw, 'file'),
+      memoryReadBytesPerSec: memory.best_bytes_per_s,
+      // Read through the page cache it is memory that was measured, not the disk.
+      fileReadBytesPerSec: file?.direct === true ? file.best_bytes_per_s : null,
       raw,
     };
   } catch {
-    return {
-      ...event,
-      ...unknown,
-      raw: `the probe failed: ${result.stderr.trim().split('\n').at(-1) ?? ''}`,
-    };
+    const why =
+      result.exitCode === 0 ? 'it printed no report' : (result.stderr.trim().split('\n').at(-1) ?? '');
+    return { ...event, ...unknown, raw: `the probe failed: ${why}` };
   }
 }

@@ -1,0 +1,114 @@
+// The ceilings of a session, from a probe that answers, fails, is missing or never ends.
+
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/machine/clock.ts';
+import { findProbe, measureCeiling } from '../../src/run/ceilings.ts';
+import { Interrupted } from '../../src/run/interrupts.ts';
+import { parseDescriptor } from '../../src/schema/descriptor.ts';
+import { temporaryFolder } from '../engines/helpers/fake.ts';
+
+/** A probe that runs the lines of a shell script. */
+function probeOf(folder: string, script: string): { program: string; file: string } {
+  const program = path.join(folder, 'rota-probe');
+  writeFileSync(program, `#!/bin/sh\n${script}\n`);
+  chmodSync(program, 0o755);
+  return { program, file: '/models/m.gguf' };
+}
+
+const how = { clock: systemClock, env: {}, signal: new AbortController().signal };
+const report = (direct: boolean): string =>
+  JSON.stringify({
+    memory: { best_bytes_per_s: 2.5e10, kernel: 'avx2' },
+    file: { best_bytes_per_s: 1.7e9, direct },
+  });
+
+test.each([
+  ['past the page cache', true, 1.7e9],
+  ['through the page cache it is no ceiling of the disk', false, null],
+])('memory and file, %s', async (_, direct, fileRate) => {
+  using folder = temporaryFolder();
+  const event = await measureCeiling(probeOf(folder.path, `echo '${report(direct)}'`), 'before', how);
+  expect(event).toMatchObject({
+    when: 'before',
+    memoryReadBytesPerSec: 2.5e10,
+    fileReadBytesPerSec: fileRate,
+  });
+  expect(event.raw).toEqual(JSON.parse(report(direct)));
+});
+
+test('the probe is told which file to read', async () => {
+  using folder = temporaryFolder();
+  const echo = `echo "{\\"memory\\":{\\"best_bytes_per_s\\":1},\\"argv\\":\\"$*\\"}"`;
+  const probe = probeOf(folder.path, echo);
+  expect((await measureCeiling(probe, 'after', how)).raw).toHaveProperty(
+    'argv',
+    '--json --file /models/m.gguf',
+  );
+  const bare = await measureCeiling({ ...probe, file: null }, 'after', how);
+  expect(bare.raw).toHaveProperty('argv', '--json');
+  expect(bare.fileReadBytesPerSec).toBeNull();
+});
+
+test.each([
+  [
+    'fails',
+    'echo "rota-probe: m.gguf: no such file" >&2; exit 3',
+    'the probe failed: rota-probe: m.gguf: no such file',
+  ],
+  ['prints nothing', 'exit 0', 'the probe failed: it printed no report'],
+  ['prints something else', 'echo "{}"', 'the probe failed: it printed no report'],
+  [
+    'prints a rate of 0',
+    `echo '{"memory":{"best_bytes_per_s":0}}'`,
+    'the probe failed: it printed no report',
+  ],
+])('a probe that %s leaves the ceilings unknown, and says why', async (_, script, raw) => {
+  using folder = temporaryFolder();
+  expect(await measureCeiling(probeOf(folder.path, script), 'before', how)).toMatchObject({
+    memoryReadBytesPerSec: null,
+    fileReadBytesPerSec: null,
+    raw,
+  });
+});
+
+test('without a probe there is no ceiling', async () => {
+  expect(await measureCeiling(null, 'before', how)).toMatchObject({ memoryReadBytesPerSec: null });
+});
+
+test('Ctrl-C ends the probe too', async () => {
+  using folder = temporaryFolder();
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(new Interrupted('SIGINT')), 100);
+  const slow = measureCeiling(probeOf(folder.path, 'exec sleep 30'), 'before', {
+    ...how,
+    signal: controller.signal,
+  });
+  await expect(slow).rejects.toThrow('interrupted by SIGINT');
+});
+
+test('the probe of a bundled engine lies beside it; other engines have none', () => {
+  using folder = temporaryFolder();
+  const { descriptor } = parseDescriptor(
+    `name: toy
+summary: x
+bundled: true
+build: {preset: host, targets: [toy]}
+command: [toy, '{model}']
+transport: stdio
+dialect: rota
+tokenIds: true
+counting: {file: disjoint, unit: lookup}
+`,
+    'toy.yaml',
+  );
+  expect(findProbe(descriptor, folder.path, '/none')).toBeNull();
+  const bin = path.join(folder.path, 'native', 'build', 'host', 'bin');
+  mkdirSync(bin, { recursive: true });
+  probeOf(bin, 'exit 0');
+  const program = path.join(bin, 'rota-probe');
+  expect(findProbe(descriptor, folder.path, '/none')).toEqual({ program, file: null });
+  expect(findProbe(descriptor, folder.path, program)).toEqual({ program, file: program });
+  expect(findProbe({ ...descriptor, bundled: false }, folder.path, program)).toBeNull();
+});
