@@ -86,9 +86,10 @@ Status Decoder::read_prompt(const GenerateRequest& request, const std::atomic<bo
   for (size_t at = 0; at < prompt.size() && !cancelled; at += batch) {
     const auto chunk = prompt.subspan(at, std::min(batch, prompt.size() - at));
     const int rows = static_cast<int>(chunk.size());
-    const bool last = at + chunk.size() == prompt.size();
     PassRecord pass;
-    ROTA_RETURN_IF_ERROR(forward(chunk, PassKind::kPrefill, last ? rows - 1 : rows, pass));
+    // Only the prompt's last row is needed, and a pass has at least one row of logits: a head row a
+    // chunk.
+    ROTA_RETURN_IF_ERROR(forward(chunk, PassKind::kPrefill, rows - 1, pass));
     if (drafts_by_model()) ROTA_RETURN_IF_ERROR(parts_.model->commit_draft_context(rows));
     result.prefill.add(pass);
     result.prompt_tokens += rows;

@@ -56,6 +56,8 @@ class ToyModel : public Model {
   bool can_draft() const override { return true; }
   Status forward(std::span<const int> tokens, PassKind, RoutedExperts& experts,
                  int first_logit_row) override {
+    REQUIRE(first_logit_row >= 0);
+    REQUIRE(first_logit_row < static_cast<int>(tokens.size()));
     logits_.clear();
     first_ = first_logit_row;
     for (const int token : tokens) {

@@ -24,8 +24,9 @@ void Outbox::send(const std::string& line) {
 
 bool Outbox::closed() {
   if (failed_) return true;
+  // A pipe without a reader says POLLERR, a socket or a terminal without its other end POLLHUP.
   pollfd state{fd_, 0, 0};
-  return ::poll(&state, 1, 0) > 0 && (state.revents & (POLLERR | POLLNVAL)) != 0;
+  return ::poll(&state, 1, 0) > 0 && (state.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
 }
 
 }  // namespace rota

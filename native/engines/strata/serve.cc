@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "engines/events.h"
 #include "engines/human_lines.h"
@@ -29,7 +30,8 @@ class Server {
  public:
   Server(StrataEngine& engine, Outbox& outbox) : engine_(engine), outbox_(outbox) {}
 
-  void answer(const Task& task) {
+  // The event that answers the task.
+  std::string answer(const Task& task) {
     const Command& command = task.command;
     switch (command.op) {
       case Op::kGenerate:
@@ -37,25 +39,28 @@ class Server {
       case Op::kScore:
         return score(task);
       case Op::kStats:
-        return outbox_.send(
-            stats_event(*command.id, totals_, static_cast<double>(now_ns() - started_ns_) * 1e-6));
+        return stats_event(*command.id, totals_,
+                           static_cast<double>(now_ns() - started_ns_) * 1e-6);
       case Op::kReset:
         return reset(*command.id);
       case Op::kRefused:
         return refuse(command.id, command.code, command.message);
       case Op::kCancel:
       case Op::kQuit:
-        return;  // the inbox acts on them when they arrive
+        break;  // the inbox acts on them when they arrive
     }
+    ROTA_CHECK(false, "a command that is no task");
+    return {};
   }
 
  private:
-  void refuse(const std::optional<int64_t>& id, const std::string& code, const std::string& why) {
+  std::string refuse(const std::optional<int64_t>& id, const std::string& code,
+                     const std::string& why) {
     say("serve: refused: " + why);
-    outbox_.send(error_event(id, code, why));
+    return error_event(id, code, why);
   }
 
-  void generate(const Task& task) {
+  std::string generate(const Task& task) {
     const GenerateRequest& request = task.command.generate;
     TokenSink sink;
     if (task.command.stream) {
@@ -72,22 +77,22 @@ class Server {
     say(prompt_line(done));
     say(decode_line(done));
     if (engine_.depth() > 0) say(speculation_line(done));
-    outbox_.send(done_event(request.id, done));
+    return done_event(request.id, done);
   }
 
-  void score(const Task& task) {
+  std::string score(const Task& task) {
     const ScoreRequest& request = task.command.score;
     const auto result = engine_.decoder().score(request, *task.cancelled);
     if (!result.ok()) {
       return refuse(request.id, code_name(result.status().code()), result.status().message());
     }
-    outbox_.send(score_event(request.id, result.value()));
+    return score_event(request.id, result.value());
   }
 
-  void reset(int64_t id) {
+  std::string reset(int64_t id) {
     const Status status = engine_.reset();
     if (!status.ok()) return refuse(id, code_name(status.code()), status.message());
-    outbox_.send(reset_event(id));
+    return reset_event(id);
   }
 
   StrataEngine& engine_;
@@ -101,8 +106,9 @@ class Server {
 void serve(StrataEngine& engine, Inbox& inbox, Outbox& outbox) {
   Server server(engine, outbox);
   while (const auto task = inbox.next()) {
-    server.answer(*task);
-    inbox.finished();
+    const std::string event = server.answer(*task);
+    inbox.finished();  // before the answer is out: whoever reads it may use the id again at once
+    outbox.send(event);
   }
 }
 
