@@ -1,3 +1,4 @@
+// Rows of the Engram hash: the release's numbers, padding, orders, buckets.
 #include "model/engram_hash.h"
 
 #include <doctest/doctest.h>

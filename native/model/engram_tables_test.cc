@@ -1,3 +1,4 @@
+// Engram constants: the release's multipliers, primes and offsets.
 #include "model/engram_tables.h"
 
 #include <doctest/doctest.h>

@@ -62,7 +62,7 @@ struct Numbers {
   std::vector<int> prompt;
   std::vector<float> logits;
   std::vector<Draft> drafts;
-  std::vector<float> first_window, source_window, stream, index_keys, rounded_logits;
+  std::vector<float> first_window, source_window, stream, index_keys, draft_context, rounded_logits;
   std::vector<int> selection;  // [rows, index_topk], padded with -1
 
   explicit Numbers(const std::string& name) {
@@ -80,6 +80,7 @@ struct Numbers {
     source_window = file.floats();
     stream = file.floats();
     index_keys = file.floats();
+    draft_context = file.floats();
     selection = file.ints();
     rounded_logits = file.floats();
   }
@@ -207,6 +208,8 @@ TEST_CASE("with the caches' rounding on, each cache holds the oracle's codes") {
     CHECK(flipped(caches.windows[source], golden.source_window) <= 0.01);
     CHECK(flipped(caches.streams[source].keys, golden.stream) <= 0.01);
     CHECK(flipped(caches.streams[source].index_keys, golden.index_keys) <= 0.01);
+    // All layers stand before it, so one flipped code anywhere moves a share of a row's.
+    CHECK(flipped(caches.draft_contexts.back(), golden.draft_context) <= 0.1);
     CHECK(moved_lists(sequence.core(), golden.selection) <= 0.2);
   }
 }

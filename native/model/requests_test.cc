@@ -220,6 +220,28 @@ TEST_CASE(
   CHECK(one.dense_bytes - many.dense_bytes == many.dense_bytes - 10 * embedding_row);
 }
 
+TEST_CASE("a picker chooses the drafts and the Markov term follows its choice") {
+  class Third final : public DraftPicker {
+   public:
+    int pick(int index, const float* logits, int vocab) override {
+      REQUIRE(logits[vocab - 1] == logits[vocab - 1]);
+      return 3 + index;
+    }
+  } third;
+  TestSequence s("mini-xs", {});
+  s.run(test_tokens(s.config(), 27, 9), 9);
+  DraftOut greedy, picked;
+  REQUIRE(s.model().draft(1, 3, s.draft_experts(), nullptr, &greedy).ok());
+  const size_t vocab = static_cast<size_t>(s.config().vocab);
+  const std::vector<float> first(greedy.logits, greedy.logits + vocab),
+      second(greedy.logits + vocab, greedy.logits + 2 * vocab);
+  REQUIRE(greedy.ids[0] != 3);
+  REQUIRE(s.model().draft(1, 3, s.draft_experts(), &third, &picked).ok());
+  CHECK(std::vector<int>(picked.ids, picked.ids + 3) == std::vector<int>{3, 4, 5});
+  CHECK(std::equal(first.begin(), first.end(), picked.logits));
+  CHECK_FALSE(std::equal(second.begin(), second.end(), picked.logits + vocab));
+}
+
 // Independent of how the model counts: every target matrix once, one embedding row. Vectors are not
 // counted.
 TEST_CASE("counters: a decode pass reads every dense matrix of the target once") {
@@ -240,6 +262,29 @@ TEST_CASE("counters: a decode pass reads every dense matrix of the target once")
       expected -= static_cast<uint64_t>(c.head_dim * c.index_head_dim) * sizeof(float);
   }
   CHECK(s.model().counters().dense_bytes == expected);
+}
+
+TEST_CASE("counters: drafting counts its own bytes and none of the target's") {
+  TestSequence s("mini-xs", {});
+  const Config& c = s.config();
+  s.pass(test_tokens(c, 26, 4), PassKind::kPrefill);
+  const uint64_t target = s.model().counters().dense_bytes;
+  REQUIRE(s.model().commit_draft_context(4).ok());
+  uint64_t context = 0, stages = 0, each = 0;
+  for (const ExpectedTensor& t : draft_tensors(c)) {
+    const uint64_t bytes = t.ne[0] * t.ne[1] * sizeof(float);
+    if (t.role == Role::kDraftFc || t.role == Role::kAttnKv) context += bytes;
+    if (t.role == Role::kMarkovHead || t.role == Role::kConfidence) each += bytes;
+    if (t.role == Role::kMarkovEmbed) each += t.ne[0] * sizeof(float);
+    if (t.layer >= 0 && t.ne[1] > 1) stages += bytes;
+  }
+  CHECK(s.model().counters().draft_dense_bytes == context);
+  DraftOut draft;
+  REQUIRE(s.model().draft(1, 3, s.draft_experts(), nullptr, &draft).ok());
+  const uint64_t head = static_cast<uint64_t>(c.vocab * c.dim) * sizeof(float);
+  const uint64_t embedding = static_cast<uint64_t>(c.draft_block * c.dim) * sizeof(float);
+  CHECK(s.model().counters().draft_dense_bytes == context + stages + head + embedding + 3 * each);
+  CHECK(s.model().counters().dense_bytes == target);
 }
 
 TEST_CASE("sizes: caches grow with the context, weights do not") {

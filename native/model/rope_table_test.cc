@@ -1,3 +1,4 @@
+// Rotation frequencies of both kinds of layer against the release's numbers.
 #include "model/rope_table.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// The fixture's code; it is a _test file so that no library contains it.
 #include "model/sequence_fixture.h"
 
 #include <algorithm>

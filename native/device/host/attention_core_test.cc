@@ -1,3 +1,4 @@
+// Attention of one head against its formula in double, over every kind of key set.
 #include "device/host/attention_core.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// The CPU device: no cut over threads changes a bit, and memory behaves.
 #include "device/host/host_device.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// Hyper-connections: known Sinkhorn matrices and the algebra of the copies.
 #include "device/host/hyper_connection.h"
 
 #include <doctest/doctest.h>
@@ -50,6 +51,23 @@ TEST_CASE(
   CHECK(post[0] == doctest::Approx(2 * sigmoid(1)));
   CHECK(post[1] == doctest::Approx(2 * sigmoid(1)));
   for (const float c : comb) CHECK(c == doctest::Approx(0.5).epsilon(1e-5));
+}
+
+TEST_CASE("pre never reaches zero: the epsilon is added after the sigmoid") {
+  const HcParams params{2, 20, 1e-20f, 1e-6f};
+  const float h[2] = {1, 1}, mix[8] = {}, base[8] = {-100, 0, 0, 0, 0, 0, 0, 0},
+              scale[3] = {1, 1, 1};
+  float pre[2], post[2], comb[4];
+  hc_coefficients_row(params, h, 1, mix, base, scale, pre, post, comb);
+  CHECK(pre[0] == 1e-6f);
+  CHECK(pre[1] == 0.5f + 1e-6f);
+}
+
+TEST_CASE("large coefficients do not overflow the softmax") {
+  float z[4] = {300, 0, -300, 200};
+  sinkhorn(z, 2, 20, 1e-6f);
+  CHECK(z[0] == doctest::Approx(1));
+  CHECK(z[3] == doctest::Approx(1));
 }
 
 TEST_CASE("expansion sums over the input copy, the first index") {

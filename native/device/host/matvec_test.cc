@@ -1,3 +1,5 @@
+// The matrix kernels: bounds from type and length, exact decoding, one row's bits for any rows and
+// splits.
 #include "device/host/matvec.h"
 
 #include <doctest/doctest.h>

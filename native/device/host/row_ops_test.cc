@@ -1,3 +1,4 @@
+// The small row operations against their formulas, ties and thresholds included.
 #include "device/host/row_ops.h"
 
 #include <doctest/doctest.h>

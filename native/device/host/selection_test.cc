@@ -1,3 +1,4 @@
+// Scores, candidate pool and top-k: ties, short lists, pinned blocks, a stable sort as the judge.
 #include "device/host/selection.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// Dot and axpy in both variants, at every length, within the bound of their chains.
 #include "device/host/vector_ops.h"
 
 #include <doctest/doctest.h>

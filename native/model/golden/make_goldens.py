@@ -20,6 +20,7 @@ SEED = 1
 PROMPT = 90  # beyond rope_original_len, top-k and the pool of every mini, so that each of them bites
 DRAFT_AT = (5, 34, 61)  # before the window is full, at both parities of the open group
 QUANTISED = 40  # rows of the run with the caches' rounding on
+ROUNDED_CONTEXT = 10  # of these, rows whose draft context is kept
 ROUNDED_LINEARS = 8  # rows of the run with activation rounding on too
 
 
@@ -115,6 +116,8 @@ def goldens(config, target, draft):
     rounded.forward(prompt[:QUANTISED])
     source = config["kv_source"][0]
     sections += [rounded.windows[0], rounded.windows[source], rounded.streams[source], rounded.index_keys[source]]
+    rounded.commit_draft_context(rounded.taps[:ROUNDED_CONTEXT], 0)
+    sections.append(rounded.contexts[config["draft_stages"] - 1])
     width = config["index_topk"]
     lists = [list(chosen) + [-1] * (width - len(chosen)) for chosen in rounded.last_selection]
     sections.append(np.array(lists, np.int32))
