@@ -1,8 +1,18 @@
 #!/usr/bin/env node
 // Plants one mistake at a time in a copy of native/ and expects a test to notice. Owns the copy, the verdicts and the table;
 // knows no mistake by itself: they are in mutations.json, whose format README.md describes.
-import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -11,6 +21,7 @@ const usage = `Usage: npm run mutate [-- --only TEXT] [-- --list]
   --only TEXT   only mutations whose name or file contains TEXT
   --list        print the mutations and stop
   --native DIR  the sources to copy (default: native)
+  --work DIR    keep the copy and its build there, so that the next run starts at once (default: a temporary folder)
 Example: npm run mutate -- --only sinkhorn`;
 
 const root = resolve(import.meta.dirname, '../..');
@@ -28,6 +39,7 @@ function readArguments() {
         list: { type: 'boolean' },
         help: { type: 'boolean' },
         native: { type: 'string' },
+        work: { type: 'string' },
         mutations: { type: 'string' },
       },
     }).values;
@@ -40,17 +52,30 @@ function run(command, args, options = {}) {
   return spawnSync(command, args, { encoding: 'utf8', maxBuffer: 1 << 28, ...options });
 }
 
+/** Makes `to` hold what `from` holds; equal files keep their time stamps, so that a kept folder builds what changed. */
+function mirror(from, to, skip) {
+  mkdirSync(to, { recursive: true });
+  const names = readdirSync(from).filter((name) => join(from, name) !== skip);
+  for (const name of readdirSync(to)) if (!names.includes(name)) rmSync(join(to, name), { recursive: true });
+  for (const name of names) {
+    const [source, copy] = [join(from, name), join(to, name)];
+    if (statSync(source).isDirectory()) mirror(source, copy, skip);
+    else if (!existsSync(copy) || !readFileSync(source).equals(readFileSync(copy)))
+      copyFileSync(source, copy);
+  }
+}
+
 /** Copies the sources and configures a build beside them. */
-function prepare(source) {
-  const folder = mkdtempSync(join(tmpdir(), 'rota-mutate-'));
-  const native = join(folder, 'native');
-  cpSync(source, native, { recursive: true, filter: (path) => !path.startsWith(join(source, 'build')) });
-  const build = join(folder, 'build');
+function prepare(source, kept) {
+  const folder = kept === undefined ? mkdtempSync(join(tmpdir(), 'rota-mutate-')) : resolve(kept);
+  if (kept === undefined) process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  process.on('SIGINT', () => process.exit(130));
+  const [native, build] = [join(folder, 'native'), join(folder, 'build')];
+  mirror(source, native, join(source, 'build'));
   const generator = run('ninja', ['--version']).status === 0 ? ['-G', 'Ninja'] : [];
-  execFileSync('cmake', ['-S', native, '-B', build, ...generator, '-DCMAKE_BUILD_TYPE=Release'], {
-    stdio: 'pipe',
-  });
-  return { folder, native, build };
+  const configured = run('cmake', ['-S', native, '-B', build, ...generator, '-DCMAKE_BUILD_TYPE=Release']);
+  if (configured.status !== 0) fail(`the copy cannot be configured:\n${configured.stderr}`);
+  return { native, build };
 }
 
 function compile(build, targets) {
@@ -138,9 +163,7 @@ function main() {
   if (chosen.length === 0) fail(`no mutation contains "${options.only}"`);
   if (options.list) return console.log(chosen.map(({ name, file: path }) => `${path}: ${name}`).join('\n'));
 
-  const place = prepare(resolve(root, options.native ?? 'native'));
-  process.on('exit', () => rmSync(place.folder, { recursive: true, force: true }));
-  process.on('SIGINT', () => process.exit(130));
+  const place = prepare(resolve(root, options.native ?? 'native'), options.work);
   checkBaseline([...new Set(chosen.flatMap((mutation) => mutation.suites))], suites, place);
   const bad = [];
   for (const [index, mutation] of chosen.entries()) {
