@@ -106,7 +106,10 @@ export async function readMachineCard(): Promise<MachineCard> {
     },
     memory: {
       totalBytes: memoryTotal(),
-      modules: modules.map((m) => `${m.size} ${m.type} ${m.clockSpeed ?? 'unknown'} MT/s`),
+      // A guest sees one nameless module as large as its memory of the moment: that is no hardware.
+      modules: modules
+        .filter((module) => module.type !== '')
+        .map((module) => `${module.size} ${module.type} ${module.clockSpeed ?? 'unknown'} MT/s`),
     },
     lastLevelCacheBytes: lastLevelCacheBytes(),
     numaNodes: readLine('/sys/devices/system/node/online'),

@@ -32,6 +32,7 @@ function rows(text: string, chunks: (text: string) => string[] = (whole) => [who
 }
 
 const H200 = 'GPU-380f0678-861d-4993-96cb-2f1e8c42ffa9';
+const OTHER_H200 = 'GPU-5142be95-ad2b-8c48-1422-2823d65ec2a7';
 const fields = knownGpuFields(fixture('help-query-gpu.txt'));
 
 test('the fields are asked of the driver', () => {
@@ -47,19 +48,18 @@ test('the fields are asked of the driver', () => {
   expect(knownGpuFields('')).toEqual({});
 });
 
-/** Our own command asks for numbers without units; the captured loop has them, so they are taken off. */
-const loop = printed('-lms 200').replaceAll(/ (%|MiB|W|MHz)(?=,)/g, '');
+const loop = fixture('gpus-busy.txt');
 
 test('a real loop under load, cut anywhere', () => {
   const whole = rows(loop).map((row) => gpuSample(row, fields));
-  expect(whole).toHaveLength(15);
+  expect(whole).toHaveLength(10);
   expect(whole[0]).toEqual({
-    uuid: H200,
-    utilizationPercent: 100,
-    memoryUsedBytes: 883 * 1024 ** 2,
-    smClockMhz: 1425,
-    powerWatts: 659.66,
-    temperatureC: 65,
+    uuid: OTHER_H200,
+    utilizationPercent: 92,
+    memoryUsedBytes: 723 * 1024 ** 2,
+    smClockMhz: 1650,
+    powerWatts: 717.17,
+    temperatureC: 56,
   });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 400 }), (size) => {
@@ -127,9 +127,11 @@ test('a row that names no card is none', () => {
   expect(row && gpuSample(row, { uuid: 'uuid' })).toBeNull();
 });
 
-test('compute processes of the real card', () => {
-  const text = printed('--query-compute-apps').replaceAll(' MiB\n', '\n');
-  expect(rows(text).map(computeApp)).toEqual<ComputeApp[]>([
-    { uuid: H200, pid: 422, usedBytes: 874 * 1024 ** 2 },
-  ]);
+test('compute processes of a real card, busy and idle', () => {
+  const busy = rows(fixture('compute-apps-busy.txt')).map(computeApp);
+  expect(busy.length).toBeGreaterThan(5);
+  for (const app of busy) {
+    expect(app).toEqual<ComputeApp>({ uuid: OTHER_H200, pid: 503, usedBytes: 714 * 1024 ** 2 });
+  }
+  expect(rows(fixture('compute-apps-idle.txt'))).toEqual([]);
 });
