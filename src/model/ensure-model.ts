@@ -49,10 +49,7 @@ async function readTool(tool: string): Promise<Buffer> {
   try {
     return await readFile(tool);
   } catch {
-    throw new UserError('rota-model is not built', {
-      where: tool,
-      hint: 'run: npm run rota -- build strata',
-    });
+    throw new EngineError(`rota-model is not built (${tool}); run: rota build strata`, { phase: 'build' });
   }
 }
 
