@@ -1,0 +1,107 @@
+// How a request ends and is refused, and scoring.
+#include <cmath>
+
+#include "decode/toy_model.h"
+
+namespace rota {
+
+TEST_CASE("a stop id ends the answer and is its last token, also inside a verified block") {
+  Bench bench;
+  const GenerateResult plain = bench.generate(request_of(30), 0);
+  for (size_t at = 0; at < plain.ids.size(); ++at) {
+    GenerateRequest request = request_of(30);
+    request.stop = {plain.ids[at]};
+    const auto first = std::find(plain.ids.begin(), plain.ids.end(), plain.ids[at]);
+    const std::vector<int> expected(plain.ids.begin(), first + 1);
+    for (const int depth : {0, 5}) {
+      const GenerateResult r = bench.generate(request, depth);
+      CHECK(r.ids == expected);
+      CHECK(r.finish == Finish::kStop);
+      check_books(r);
+    }
+  }
+  GenerateRequest request = request_of(40);
+  request.ignore_eos = false;
+  const GenerateResult r = bench.generate(request, 0);
+  if (r.finish == Finish::kStop) CHECK(r.ids.back() == 1);
+  CHECK(std::find(r.ids.begin(), r.ids.end() - 1, 1) == r.ids.end() - 1);
+}
+
+TEST_CASE("requests that cannot be served say why, with numbers") {
+  Bench bench;
+  Decoder decoder = bench.decoder(0);
+  const auto message = [&](const GenerateRequest& request) {
+    const auto r = decoder.generate(request, 0, bench.cancelled, nullptr);
+    CHECK(r.status().code() == Code::kBadRequest);
+    return r.status().message();
+  };
+  GenerateRequest request = request_of(1);
+  request.prompt.clear();
+  CHECK(message(request) == "the prompt has no tokens");
+  request = request_of(0);
+  CHECK(message(request) == "max_new is 0: at least 1");
+  request = request_of(5);
+  request.prompt[2] = 7;
+  CHECK(message(request) == "prompt[2] is 7: token ids are 0..6");
+  request = request_of(5);
+  request.stop = {-1};
+  CHECK(message(request) == "stop[0] is -1: token ids are 0..6");
+  CHECK(message(request_of(58)) ==
+        "a prompt of 7 tokens + max_new 58 = 65 positions, the context holds 64 (--ctx)");
+  CHECK(bench.generate(request_of(57), 5).ids.size() == 57);
+}
+
+TEST_CASE("a cancelled request keeps what it has") {
+  Bench bench;
+  Decoder decoder = bench.decoder(0);
+  int tokens = 0;
+  const auto r =
+      decoder.generate(request_of(30), 0, bench.cancelled, [&](std::span<const int> ids) {
+        tokens += static_cast<int>(ids.size());
+        if (tokens == 5) bench.cancelled = true;
+      });
+  REQUIRE(r.ok());
+  CHECK(r.value().ids.size() == 5);
+  CHECK(r.value().finish == Finish::kCancelled);
+  const auto before = decoder.generate(request_of(30), 0, bench.cancelled, nullptr);
+  REQUIRE(before.ok());
+  CHECK(before.value().ids.empty());
+  CHECK(before.value().prefill.passes == 0);
+}
+
+TEST_CASE("a failed pass is the request's error, and the next request works") {
+  Bench bench;
+  Decoder decoder = bench.decoder(0);
+  bench.experts.fail = true;
+  CHECK(decoder.generate(request_of(5), 0, bench.cancelled, nullptr).status().message() ==
+        "disk on fire");
+  bench.experts.fail = false;
+  CHECK(decoder.generate(request_of(5), 0, bench.cancelled, nullptr)->ids.size() == 5);
+}
+
+TEST_CASE("scoring gives log-probabilities, best tokens and the same numbers for any batch") {
+  Bench bench;
+  ScoreRequest request;
+  request.tokens = {3, 4, 5, 2, 6, 0, 3};
+  const auto score = [&](int batch) {
+    Decoder decoder = bench.decoder(0, 0, batch);
+    auto r = decoder.score(request, bench.cancelled);
+    REQUIRE(r.ok());
+    return std::move(r).value();
+  };
+  const ScoreResult r = score(3);
+  REQUIRE(r.logprobs.size() == 6);
+  const auto logits = ToyModel::row({3, 4}, 0);
+  double sum = 0;
+  for (const float v : logits) sum += std::exp(static_cast<double>(v));
+  CHECK(r.logprobs[1] == doctest::Approx(static_cast<double>(logits[5]) - std::log(sum)));
+  CHECK(r.top1[1] == argmax(logits));
+  CHECK(r.next == argmax(ToyModel::row({0, 3}, 0)));
+  CHECK(score(1).logprobs == r.logprobs);
+  CHECK(score(16).logits_sha256 == r.logits_sha256);
+  request.tokens = {3};
+  CHECK(bench.decoder(0).score(request, bench.cancelled).status().message() ==
+        "score needs at least 2 tokens, got 1");
+}
+
+}  // namespace rota
