@@ -31,7 +31,7 @@ export function planReport(plan: Plan, look: Look): string {
 export function sensitivity(plan: Plan): string {
   const { minDetectableEffect: effect, assumedSpread: spread, blocks } = plan;
   const comparisons = (plan.arms.length - 1) * plan.workloads.length;
-  if (effect === null) {
+  if (effect === null || effect > 1) {
     return `${plural(blocks, 'block')} cannot tell a difference from noise: ask for at least 4`;
   }
   const few = blocks < 4 ? '; with fewer than 4 blocks the spread itself is hardly known' : '';

@@ -11,7 +11,8 @@ export function ratioParts([low, mid, high]: Interval): {
 } {
   const width = high - low;
   const decimals = width === 0 || width >= 0.02 ? 2 : width >= 0.002 ? 3 : 4;
-  const text = (value: number): string => value.toFixed(decimals);
+  // Two blocks on a loud machine give bounds with sixteen digits: all they say is that nothing is known.
+  const text = (value: number): string => (value > 1000 ? '>1000' : value.toFixed(decimals));
   return { ratio: `${text(mid)}×`, interval: `${text(low)}–${text(high)}` };
 }
 
@@ -79,7 +80,9 @@ function couldHaveSeen({ blocks, detectable, needed }: SpeedFinding, margin: num
   if (detectable === null) return '';
   const more =
     needed === null ? 'reduce the noise first' : `${percent(margin)} needs about ${plural(needed, 'block')}`;
-  return `; ${plural(blocks, 'block')} can see ${percent(detectable)}, ${more}`;
+  const sight =
+    detectable > 1 ? 'cannot tell a factor of two from noise here' : `can see ${percent(detectable)}`;
+  return `; ${plural(blocks, 'block')} ${sight}, ${more}`;
 }
 
 function unmeasured({ blocks }: SpeedFinding, problem: string | null): string {

@@ -133,6 +133,9 @@ test('slower, equivalent, non-inferior and inconclusive have words of their own'
   expect(line((b) => 100 + (b % 2 ? 8 : -8))).toMatchInlineSnapshot(
     `"same output; speed inconclusive: 1.00× (0.86–1.15); 4 blocks can see 22 %, 3 % needs about 79 blocks"`,
   );
+  expect(line((b) => 100 * (b % 2 ? 9 : 1 / 9), { blocks: 2 })).toMatchInlineSnapshot(
+    `"same output; speed inconclusive: 1.00× (0.00–>1000); 2 blocks cannot tell a factor of two from noise here, reduce the noise first"`,
+  );
   expect(line((b) => 100.8 + (b % 2 ? 0.1 : 0))).toMatchInlineSnapshot(
     `"same output, 1.0085× faster (1.0076–1.0094), less than the margin of 3 %"`,
   );
