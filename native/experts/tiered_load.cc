@@ -46,11 +46,17 @@ FileStage::Options stage_options(const Placement& placement, const TieredOptions
   return stage;
 }
 
+// Copies to the device need a place there; without a share of misses that is copied there are none.
+uint64_t staged_blobs(const TieredOptions& options) {
+  const bool any = options.placement.pcie > 0 || options.placement.batch_pcie > 0;
+  return any ? static_cast<uint64_t>(options.placement.max_staged) : 0;
+}
+
 uint64_t staging_bytes(const Placement& placement, const TieredOptions& options,
                        uint64_t max_blob) {
   const FileStage::Options stage = stage_options(placement, options, max_blob);
-  const int staged = options.placement.max_staged;
-  return max_blob * static_cast<uint64_t>(stage.demand + 2 * stage.prefetch + staged + 1);
+  const auto buffers = static_cast<uint64_t>(stage.demand + 2 * stage.prefetch + 1);
+  return max_blob * (buffers + staged_blobs(options));
 }
 
 }  // namespace
@@ -96,11 +102,10 @@ Result<std::unique_ptr<TieredExperts>> TieredExperts::load(const BlobSource& sou
       new TieredExperts(source, shape, options, make_placement(source, options)));
   const Placement& placement = tiers->placement_;
   tiers->max_blob_ = largest_blob(source);
-  const auto staged = static_cast<uint64_t>(options.placement.max_staged);
   ROTA_ASSIGN_OR_RETURN(tiers->slots_, AlignedBuffer::allocate(placement.slots_memory(), 64, true));
   ROTA_ASSIGN_OR_RETURN(tiers->arena_,
                         AlignedBuffer::allocate(placement.arena_memory(), 4096, true));
-  ROTA_ASSIGN_OR_RETURN(tiers->staged_, AlignedBuffer::allocate(tiers->max_blob_ * staged));
+  ROTA_ASSIGN_OR_RETURN(tiers->staged_, AlignedBuffer::allocate(tiers->max_blob_ * staged_blobs(options)));
   ROTA_ASSIGN_OR_RETURN(tiers->bounce_, AlignedBuffer::allocate(tiers->max_blob_));
   ROTA_ASSIGN_OR_RETURN(tiers->pool_, ExpertPool::create(threads, shape));
   ROTA_ASSIGN_OR_RETURN(tiers->stage_, FileStage::create(source, stage_options(placement, options,
