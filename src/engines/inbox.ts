@@ -62,6 +62,8 @@ function createReady(): {
 }
 
 const BRACE = 0x7b;
+/** Events that answer a request. */
+const ANSWERS: ReadonlySet<string> = new Set(['tokens', 'done', 'score', 'stats', 'reset']);
 
 export function createInbox(onLoading: (message: Message) => void): Inbox {
   const pending = createPending();
@@ -109,15 +111,9 @@ export function createInbox(onLoading: (message: Message) => void): Inbox {
         // Without an id: the engine could not read a line. It can only be the one that is being waited for.
         onAnswer(message, message.id ?? pending.onlyId);
         break;
-      case 'tokens':
-      case 'done':
-      case 'score':
-      case 'stats':
-      case 'reset':
-        onAnswer(message, message.id);
-        break;
       default:
-        stray.add(Buffer.from(`unknown event "${message.event}"`));
+        if (ANSWERS.has(message.event)) onAnswer(message, message.id);
+        else stray.add(Buffer.from(`unknown event "${message.event}"`));
     }
   }
 

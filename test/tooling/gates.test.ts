@@ -94,6 +94,17 @@ const GATES: readonly Gate[] = [
     says: /noFocusedTests/,
   },
   {
+    name: 'length of a function',
+    check: (root) => biome(root, 'lint'),
+    good: {
+      'src/core/one.ts': `// x\nexport function one(): number {\n${'  step();\n'.repeat(55)}  return 1;\n}\n`,
+    },
+    bad: {
+      'src/core/one.ts': `// x\nexport function one(): number {\n${'  step();\n'.repeat(65)}  return 1;\n}\n`,
+    },
+    says: /one\.ts.*noExcessiveLinesPerFunction/,
+  },
+  {
     name: 'formatting of C++',
     check: clangFormat,
     good: { 'native/base/one.h': GOOD_HEADER },

@@ -11,11 +11,17 @@ import { filesResult } from './result.js';
 export async function biome(root, what) {
   const program = join(root, 'node_modules', '@biomejs', 'biome', 'bin', 'biome');
   const strict = what === 'lint' ? ['--error-on-warnings'] : [];
-  const argv = [process.execPath, program, what, '--colors=off', '--max-diagnostics=20', ...strict];
+  const argv = [process.execPath, program, what, '--colors=off', '--max-diagnostics=50', ...strict];
+  /** One line a diagnostic: place and rule; the rest of each is in the log. @type {string[]} */
+  const found = [];
+  const log = join(root, 'native/build', `check-${what}.log`);
   const { code, tail } = await runLogged(argv, {
     cwd: root,
-    log: join(root, 'native/build', `check-${what}.log`),
+    log,
+    onLine: (line) => {
+      if (/^\S.* ━+/.test(line)) found.push(line.replace(/\s*━+.*$/, ''));
+    },
   });
   const seen = Number(/Checked (\d+) file/.exec(tail.join('\n'))?.[1] ?? 0);
-  return filesResult(seen, code === 0 ? [] : tail.filter((line) => line.trim() !== ''), 'files');
+  return filesResult(seen, code === 0 ? [] : [...found, `the whole log: ${log}`], 'files');
 }
