@@ -5,10 +5,6 @@
 namespace rota {
 namespace {
 
-constexpr const char* kArchitecture = "deepseek41";
-constexpr const char* kDraftArchitecture = "dflash";
-constexpr int kSqrtSoftplus = 4;  // expert_gating_func
-
 // Reads keys with one prefix; the first error sticks and later reads do nothing, so that a reader
 // is a list of lines.
 class KeyReader {
@@ -117,7 +113,7 @@ void read_engram(KeyReader& keys, Config& c) {
 
 // One limit a layer in the file, one limit in the config: they must agree.
 Status read_swiglu_limit(const Gguf& gguf, Config& c) {
-  const std::string key = std::string(kArchitecture) + ".swiglu_clamp_exp";
+  const std::string key = std::string(kModelArchitecture) + ".swiglu_clamp_exp";
   ROTA_ASSIGN_OR_RETURN(const std::vector<float> limits, gguf.f32_array(key));
   if (limits.size() != static_cast<size_t>(c.layers)) {
     return gguf.key_error(key, "has " + std::to_string(limits.size()) + " values for " +
@@ -130,16 +126,12 @@ Status read_swiglu_limit(const Gguf& gguf, Config& c) {
   return Status();
 }
 
-void write_u32(GgufWriter& writer, const std::string& key, int value) {
-  writer.key_u32(key, static_cast<uint32_t>(value));
-}
-
 }  // namespace
 
 Result<Config> read_config(const Gguf& model) {
-  ROTA_RETURN_IF_ERROR(check_architecture(model, kArchitecture));
+  ROTA_RETURN_IF_ERROR(check_architecture(model, kModelArchitecture));
   Config c;
-  KeyReader keys(model, std::string(kArchitecture) + ".");
+  KeyReader keys(model, std::string(kModelArchitecture) + ".");
   read_shape(keys, c);
   read_sparse_attention(keys, c);
   read_experts(keys, c);
@@ -180,7 +172,7 @@ Status read_draft_config(const Gguf& model, const Gguf& sidecar, Config& config)
   keys.i32("expert_count", c.draft_experts);
   keys.i32("expert_used_count", c.draft_top_k);
   ROTA_RETURN_IF_ERROR(keys.status());
-  if (target != kArchitecture || dim != config.dim || vocab != config.vocab) {
+  if (target != kModelArchitecture || dim != config.dim || vocab != config.vocab) {
     return Status(Code::kLoad, path + ": this sidecar drafts for a " + target + " of width " +
                                    std::to_string(dim) + " and vocabulary " +
                                    std::to_string(vocab) + ", not for " +
@@ -191,93 +183,6 @@ Status read_draft_config(const Gguf& model, const Gguf& sidecar, Config& config)
   ROTA_RETURN_IF_ERROR(validate_config(c).with_context(path));
   config = std::move(c);
   return Status();
-}
-
-void write_config(const Config& c, GgufWriter& writer) {
-  const auto key = [](const char* name) { return std::string(kArchitecture) + "." + name; };
-  const auto u32 = [&](const char* name, int value) { write_u32(writer, key(name), value); };
-  const auto f32 = [&](const char* name, float value) { writer.key_f32(key(name), value); };
-  writer.key_string("general.architecture", kArchitecture);
-  writer.key_string("general.name", c.name);
-  u32("block_count", c.layers);
-  u32("context_length", c.rope_original_len * static_cast<int>(c.rope_factor));
-  u32("embedding_length", c.dim);
-  u32("vocab_size", c.vocab);
-  u32("attention.head_count", c.heads);
-  u32("attention.head_count_kv", 1);
-  u32("attention.key_length", c.head_dim);
-  u32("attention.value_length", c.head_dim);
-  u32("attention.q_lora_rank", c.q_lora);
-  u32("attention.output_lora_rank", c.o_lora);
-  u32("attention.output_group_count", c.o_groups);
-  u32("attention.sliding_window", c.window);
-  f32("attention.layer_norm_rms_epsilon", c.rms_eps);
-  writer.key_i32_array(key("attention.compress_ratios"), c.ratios);
-  f32("attention.compress_rope_freq_base", c.compress_theta);
-  writer.key_i32_array(key("attention.kv_source_layer_ids"), c.kv_source);
-  writer.key_i32_array(key("attention.index_source_layer_ids"), c.index_source);
-  u32("attention.indexer.head_count", c.index_heads);
-  u32("attention.indexer.key_length", c.index_head_dim);
-  u32("attention.indexer.top_k", c.index_topk);
-  if (c.candidate_source >= 0) {
-    u32("attention.candidate_source_layer_id", c.candidate_source);
-    u32("attention.candidate_topk_blocks", c.candidate_blocks);
-    u32("attention.candidate_block_size", c.candidate_block_size);
-  }
-  u32("rope.dimension_count", c.rope_dim);
-  f32("rope.freq_base", c.theta);
-  writer.key_string(key("rope.scaling.type"), "yarn");
-  f32("rope.scaling.factor", c.rope_factor);
-  u32("rope.scaling.original_context_length", c.rope_original_len);
-  f32("rope.scaling.yarn_beta_fast", c.yarn_beta_fast);
-  f32("rope.scaling.yarn_beta_slow", c.yarn_beta_slow);
-  u32("expert_count", c.experts);
-  u32("expert_used_count", c.top_k);
-  u32("expert_shared_count", 1);
-  u32("expert_feed_forward_length", c.moe_inter);
-  u32("expert_gating_func", kSqrtSoftplus);
-  f32("expert_weights_scale", c.route_scale);
-  writer.key_bool(key("expert_weights_norm"), true);
-  const std::vector<float> limits(static_cast<size_t>(c.layers), c.swiglu_limit);
-  writer.key_f32_array(key("swiglu_clamp_exp"), limits);
-  writer.key_f32_array(key("swiglu_clamp_shexp"), limits);
-  u32("hyper_connection.count", c.hc_mult);
-  u32("hyper_connection.sinkhorn_iterations", c.hc_sinkhorn_iters);
-  f32("hyper_connection.epsilon", c.hc_eps);
-  u32("hash_layer_count", 0);
-  if (c.engram_layers.empty()) return;
-  writer.key_i32_array(key("engram.layer_ids"), c.engram_layers);
-  u32("engram.n_heads", c.engram_heads);
-  u32("engram.head_dim", c.engram_head_dim);
-  u32("engram.max_ngram_size", c.engram_max_ngram);
-  u32("engram.pad_token_id", c.engram_pad_id);
-  u32("engram.compressed_vocab_size", c.engram_compressed_vocab);
-  std::vector<int64_t> rows;
-  for (int i = 0; i < static_cast<int>(c.engram_layers.size()); ++i)
-    rows.push_back(c.engram_rows(i));
-  writer.key_i64_array(key("engram.num_embeddings"), rows);
-  writer.key_i64_array(key("engram.primes"), c.engram_primes);
-  writer.key_i64_array(key("engram.offsets"), c.engram_offsets);
-  writer.key_i64_array(key("engram.multipliers"), c.engram_multipliers);
-  writer.key_i32_array(key("engram.token_map"), c.engram_token_map);
-}
-
-void write_draft_config(const Config& c, GgufWriter& writer) {
-  const auto key = [](const char* name) { return std::string(kDraftArchitecture) + "." + name; };
-  const auto u32 = [&](const char* name, int value) { write_u32(writer, key(name), value); };
-  writer.key_string("general.architecture", kDraftArchitecture);
-  writer.key_string("general.name", c.name + " DSpark");
-  writer.key_string(key("target_model_architecture"), kArchitecture);
-  u32("embedding_length", c.dim);
-  u32("vocab_size", c.vocab);
-  u32("block_count", c.draft_stages);
-  u32("block_size", c.draft_block);
-  writer.key_i32_array(key("target_layers"), c.draft_targets);
-  u32("mask_token_id", c.draft_noise_id);
-  u32("markov_rank", c.markov_rank);
-  u32("expert_count", c.draft_experts);
-  u32("expert_used_count", c.draft_top_k);
-  u32("expert_feed_forward_length", c.moe_inter);
 }
 
 }  // namespace rota

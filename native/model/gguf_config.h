@@ -9,6 +9,10 @@
 
 namespace rota {
 
+inline constexpr const char* kModelArchitecture = "deepseek41";
+inline constexpr const char* kDraftArchitecture = "dflash";
+inline constexpr int kSqrtSoftplus = 4;  // expert_gating_func
+
 // The model's keys, without draft: draft_stages is 0 and ratios has `layers` entries. Validated.
 Result<Config> read_config(const Gguf& model);
 // Adds the sidecar's keys to a config of read_config() and validates the whole.
