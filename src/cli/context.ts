@@ -44,7 +44,10 @@ export function createContext({ stdout, stderr, env }: Streams): Context {
     print: (text) => stdout.write(text),
     tell: (text) => stderr.write(text),
     isTerminal: { stdout: stdout.isTTY === true, stderr: stderr.isTTY === true },
-    columns: stderr.columns ?? 80,
+    get columns() {
+      // Some terminals say 0 when they do not know; a window may be resized while a run is shown.
+      return stderr.columns || 80;
+    },
     colors: pc.createColors(stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb'),
     cwd: process.cwd(),
     runFolder: null,

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { modelArgument } from '../../src/cli/arguments.ts';
 import { columns } from '../../src/cli/columns.ts';
 import { harmless } from '../../src/cli/commands/ask.ts';
+import { createContext } from '../../src/cli/context.ts';
 import { describeFailure } from '../../src/cli/errors.ts';
 import { flagKnobs, splitWords } from '../../src/cli/flag-knobs.ts';
 import { createLiveLine } from '../../src/cli/live-line.ts';
@@ -278,4 +279,20 @@ it('columns are aligned and the last one is free', () => {
 
 it('what a model says cannot steer a terminal', () => {
   expect(harmless('a\u001b[2Jb\r\nc\td\u0007é你\u009b1m')).toBe('a\ufffd[2Jb\ufffd\nc\td\ufffdé你\ufffd1m');
+});
+
+describe('the terminal', () => {
+  const stream = (isTTY: boolean, width: number | undefined) =>
+    Object.assign(Object.create(process.stdout), { isTTY, columns: width }) as NodeJS.WriteStream;
+  const context = (isTTY: boolean, width: number | undefined, env = {}) =>
+    createContext({ stdout: stream(isTTY, width), stderr: stream(isTTY, width), env });
+  it('is as wide as it says, or 80 when it does not say', () => {
+    expect([132, 0, undefined].map((width) => context(true, width).columns)).toEqual([132, 80, 80]);
+  });
+  it('is coloured only where a person looks and did not ask for none', () => {
+    const red = (isTTY: boolean, env = {}): string => context(isTTY, 80, env).colors.red('x');
+    expect([red(false), red(true, { NO_COLOR: '1' }), red(true, { TERM: 'dumb' })]).toEqual(['x', 'x', 'x']);
+    expect(red(true)).toBe('\u001b[31mx\u001b[39m');
+    expect(red(true, { NO_COLOR: '' })).toBe('\u001b[31mx\u001b[39m');
+  });
 });
