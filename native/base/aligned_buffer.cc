@@ -1,3 +1,4 @@
+// posix_memalign behind AlignedBuffer.
 #include "base/aligned_buffer.h"
 
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// CPUID through the compiler's builtins.
 #include "base/cpu_features.h"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// O_DIRECT reads: the sector grid, short reads and the fall back to buffered ones.
 #include "base/direct_file.h"
 
 #include <fcntl.h>

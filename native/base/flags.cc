@@ -1,3 +1,4 @@
+// Flags of a command line.
 #include "base/flags.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// open, fstat and mmap of a whole file.
 #include "base/mmap_file.h"
 
 #include <fcntl.h>

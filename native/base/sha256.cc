@@ -1,3 +1,4 @@
+// The compression function and padding of SHA-256.
 #include "base/sha256.h"
 
 #include <algorithm>

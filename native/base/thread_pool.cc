@@ -1,3 +1,4 @@
+// The pool's claim word, its gates (spin, then futex) and its workers.
 #include "base/thread_pool.h"
 
 #include <linux/futex.h>

@@ -1,3 +1,4 @@
+// Affinity mask, sysfs siblings and the cgroup v2 CPU quota.
 #include "base/topology.h"
 
 #include <sched.h>

@@ -1,3 +1,4 @@
+// Strict decoding and encoding of single code points.
 #include "base/utf8.h"
 
 namespace rota {

@@ -1,3 +1,4 @@
+// The table of formats, and the loops over a row's blocks.
 #include "formats/block.h"
 
 #include <array>

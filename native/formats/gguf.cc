@@ -1,3 +1,4 @@
+// Opening of whole and split files, and the typed getters; bytes are parsed in gguf_parser.cc.
 #include "formats/gguf.h"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// The bounds-checked walk over one file's header.
 #include "formats/gguf_parser.h"
 
 #include <cstring>

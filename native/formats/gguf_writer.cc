@@ -1,3 +1,4 @@
+// Buffered writing of header and tensor data into FILE.tmp.
 #include "formats/gguf_writer.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// Rounding onto the small grids by their exponent bits.
 #include "formats/numbers.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Decoders and encoders of the quantised blocks, scalar and exact.
 #include "formats/quants.h"
 
 #include <algorithm>

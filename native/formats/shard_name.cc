@@ -1,3 +1,4 @@
+// Parsing and making of split file names.
 #include "formats/shard_name.h"
 
 #include <cstdio>

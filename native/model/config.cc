@@ -1,3 +1,4 @@
+// The rules between a config's numbers, field by field.
 #include "model/config.h"
 
 #include <algorithm>

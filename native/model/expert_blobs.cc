@@ -1,3 +1,4 @@
+// Both expert layouts, from tensor list to file spans.
 #include "model/expert_blobs.h"
 
 #include <cstring>

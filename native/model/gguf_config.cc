@@ -1,3 +1,4 @@
+// The reading half of gguf_config.h; gguf_config_write.cc is the other.
 #include "model/gguf_config.h"
 
 #include <string>

@@ -1,3 +1,4 @@
+// The mini configurations, number by number.
 #include "model/named_configs.h"
 
 namespace rota {

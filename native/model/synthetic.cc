@@ -1,3 +1,4 @@
+// The spread of each role, and the counter-based values.
 #include "model/synthetic.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// Formats, shards and files of a synthetic model.
 #include "model/synthetic_model.h"
 
 #include <memory>

@@ -1,3 +1,4 @@
+// The list of tensors with the closures that write them.
 #include "model/synthetic_plan.h"
 
 #include <algorithm>

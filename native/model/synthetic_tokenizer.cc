@@ -1,3 +1,4 @@
+// Learning of merges, special tokens, and the compression of tokens to Engram ids.
 #include "model/synthetic_tokenizer.h"
 
 #include <array>

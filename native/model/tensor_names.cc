@@ -1,3 +1,4 @@
+// Names and shapes, role by role.
 #include "model/tensor_names.h"
 
 #include "base/check.h"

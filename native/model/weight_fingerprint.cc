@@ -1,3 +1,4 @@
+// What goes into the hash, in which order.
 #include "model/weight_fingerprint.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Opening of model and sidecar, and the look-ups.
 #include "model/weight_source.h"
 
 #include <unistd.h>

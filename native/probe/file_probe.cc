@@ -1,3 +1,4 @@
+// Batches of random blocks read by several threads.
 #include "probe/file_probe.h"
 
 #include <algorithm>

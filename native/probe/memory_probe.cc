@@ -1,3 +1,4 @@
+// Passes over a large buffer at each thread count.
 #include "probe/memory_probe.h"
 
 #include <algorithm>

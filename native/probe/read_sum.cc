@@ -1,3 +1,4 @@
+// The portable kernel, and the choice between the two.
 #include "probe/read_sum.h"
 
 #include "base/cpu_features.h"

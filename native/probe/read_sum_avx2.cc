@@ -1,3 +1,4 @@
+// The AVX2 kernel. Entered only after the CPU was asked.
 #include <immintrin.h>
 
 #include "probe/read_sum.h"

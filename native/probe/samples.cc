@@ -1,3 +1,4 @@
+// Median, best, and which thread counts to try.
 #include "probe/samples.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Assembling of the JSON from an opened model.
 #include "tools/inspect.h"
 
 #include <map>

@@ -1,3 +1,4 @@
+// Dispatch, help text and exit codes of rota-model.
 #include "tools/model_tool.h"
 
 #include <cstdio>
