@@ -4,6 +4,34 @@
 
 namespace rota {
 
+TEST_CASE(
+    "what enters a slot is counted, from the arena and from the file, and so is what keeps a "
+    "place") {
+  const FakeBlobs blobs(kLayers, kExperts, kDim, kInter, {Format::kQ2_0});
+  const auto tiers = load(blobs, quarters(blobs));  // layer 0: 0..2 in slots, 3..5 in the arena
+  const auto call_with = [&](std::vector<int> ids) {
+    FakeCall call(1, kTopK, kExperts, kDim, 1);
+    call.ids = std::move(ids);
+    std::vector<float> y(kDim);
+    tiers->begin_pass(PassKind::kDecode, 1);
+    REQUIRE(tiers->run(0, 1, kTopK, call.ids.data(), call.weights.data(), call.x.data(), y.data())
+                .ok());
+    return tiers->take_tally();
+  };
+  CHECK(call_with({0, 3, 11}).admitted == 0);
+  const ExpertTally both = call_with({0, 3, 11});
+  CHECK(both.admitted == 2);
+  CHECK(both.demoted == 1);  // 3's victim took its place; 11 left none
+  CHECK(call_with({3, 11, 4}).admitted == 0);
+  const ExpertTally arena = call_with({3, 11, 4});
+  CHECK(arena.admitted == 1);
+  CHECK(arena.demoted == 1);
+  CHECK(call_with({3, 11, 8}).admitted == 0);
+  const ExpertTally file = call_with({3, 11, 8});
+  CHECK(file.admitted == 1);
+  CHECK(file.demoted == 0);
+}
+
 TEST_CASE("reset restores the placement and its bytes; counters repeat") {
   const FakeBlobs blobs(kLayers, kExperts, kDim, kInter, kMixed);
   TieredOptions options = quarters(blobs);
