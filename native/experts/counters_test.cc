@@ -9,7 +9,8 @@
 namespace rota {
 
 TEST_CASE("the sum of a tally and itself is twice every number of it") {
-  // A tally is 64-bit numbers only: filled as such, so that a field nobody thought of is summed or found missing.
+  // A tally is 64-bit numbers only: filled as such, so that a field nobody thought of is summed or
+  // found missing.
   constexpr size_t kNumbers = sizeof(ExpertTally) / sizeof(int64_t);
   static_assert(sizeof(ExpertTally) == kNumbers * sizeof(int64_t));
   int64_t numbers[kNumbers], doubled[kNumbers];

@@ -105,7 +105,8 @@ Result<std::unique_ptr<TieredExperts>> TieredExperts::load(const BlobSource& sou
   ROTA_ASSIGN_OR_RETURN(tiers->slots_, AlignedBuffer::allocate(placement.slots_memory(), 64, true));
   ROTA_ASSIGN_OR_RETURN(tiers->arena_,
                         AlignedBuffer::allocate(placement.arena_memory(), 4096, true));
-  ROTA_ASSIGN_OR_RETURN(tiers->staged_, AlignedBuffer::allocate(tiers->max_blob_ * staged_blobs(options)));
+  ROTA_ASSIGN_OR_RETURN(tiers->staged_,
+                        AlignedBuffer::allocate(tiers->max_blob_ * staged_blobs(options)));
   ROTA_ASSIGN_OR_RETURN(tiers->bounce_, AlignedBuffer::allocate(tiers->max_blob_));
   ROTA_ASSIGN_OR_RETURN(tiers->pool_, ExpertPool::create(threads, shape));
   ROTA_ASSIGN_OR_RETURN(tiers->stage_, FileStage::create(source, stage_options(placement, options,
