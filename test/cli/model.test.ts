@@ -8,11 +8,11 @@ import { type Bench, createBench } from './helpers/rota.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 let bench: Bench;
 beforeAll(async () => {
+  bench = createBench();
   for (const program of ['rota-model', 'rota-strata']) {
     if (!existsSync(`${ROOT}native/build/host/bin/${program}`))
       throw new Error(`${program} is not built: run npm run build`);
   }
-  bench = createBench();
   bench.write('engines/strata.yaml', readFileSync(`${ROOT}engines/strata.yaml`, 'utf8'));
   const { exitCode } = await bench.rota(
     'model',
