@@ -1,5 +1,6 @@
 // Plans and verdicts in the form that was asked for. Owns the choice of the form; the forms are the report's.
-import type { Plan, Verdict } from '../core/records.ts';
+import type { Plan } from '../core/records/plan.ts';
+import type { Verdict } from '../core/records/verdict.ts';
 import { stableJson } from '../core/stable-json.ts';
 import { jsonReport } from '../report/json.ts';
 import { markdownReport } from '../report/markdown.ts';

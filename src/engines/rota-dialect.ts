@@ -9,7 +9,7 @@ import type {
   GenerateRequest,
   GenerateResult,
   Lookups,
-} from '../core/records.ts';
+} from '../core/records/answer.ts';
 import type { Message } from './message.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@
 
 import { statSync } from 'node:fs';
 import { EngineError } from '../core/errors.ts';
-import type { EngineReady, GenerateRequest } from '../core/records.ts';
+import type { EngineReady, GenerateRequest } from '../core/records/answer.ts';
 import type { Clock } from '../machine/clock.ts';
 import type { EngineDescriptor } from '../schema/descriptor.ts';
 import type { Guard } from './guard.ts';

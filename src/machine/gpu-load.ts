@@ -1,6 +1,6 @@
 // Owns the summary of GPU samples over a stretch of time, own and foreign memory apart. Pure: rows in, numbers out.
 
-import type { GpuLoad } from '../core/records.ts';
+import type { GpuLoad } from '../core/records/journal.ts';
 import type { TimedComputeApp, TimedGpuSample } from './gpu-monitor.ts';
 
 interface Stretch {

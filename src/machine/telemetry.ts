@@ -1,7 +1,7 @@
 // Owns the sampler: it watches the machine while windows run and says what the load was in each. Writes to disk only between windows.
 
 import { appendFileSync } from 'node:fs';
-import type { WindowLoad } from '../core/records.ts';
+import type { WindowLoad } from '../core/records/journal.ts';
 import type { Clock } from './clock.ts';
 import { gpuLoads } from './gpu-load.ts';
 import type { GpuMonitor } from './gpu-monitor.ts';

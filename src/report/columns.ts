@@ -1,6 +1,6 @@
 // The columns of a verdict's two tables: speed and work. Knows what a cell says, not how a table is drawn.
 
-import type { ArmClassVerdict, Verdict } from '../core/records.ts';
+import type { ArmClassVerdict, Verdict } from '../core/records/verdict.ts';
 import { ratioParts } from '../core/verdict/lines.ts';
 import { count, megabytes, NOT_KNOWN, number, share } from './format.ts';
 

@@ -1,6 +1,6 @@
 // The verdict for programs: a small stable shape, without the sentences.
 
-import type { ArmClassVerdict, Verdict } from '../core/records.ts';
+import type { ArmClassVerdict, Verdict } from '../core/records/verdict.ts';
 import { stableJson } from '../core/stable-json.ts';
 
 type Arm = Pick<

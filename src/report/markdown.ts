@@ -1,6 +1,7 @@
 // A verdict as Markdown, for a pull request or a note. The same cells as in the terminal.
 
-import type { Plan, Verdict } from '../core/records.ts';
+import type { Plan } from '../core/records/plan.ts';
+import type { Verdict } from '../core/records/verdict.ts';
 import { type Column, speedColumns, workColumns } from './columns.ts';
 import { legend, summary } from './terminal.ts';
 

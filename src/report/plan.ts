@@ -1,7 +1,7 @@
 // What `rota run` is about to do, before anything runs: arms, order, time, and what it will be able to see.
 
 import { commandLine } from '../core/command-line.ts';
-import type { Plan } from '../core/records.ts';
+import type { Plan } from '../core/records/plan.ts';
 import { percent, plural } from '../core/verdict/lines.ts';
 import { minutes } from './format.ts';
 import { fold, inLook, type Look } from './paint.ts';

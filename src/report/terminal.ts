@@ -1,6 +1,7 @@
 // A verdict as a person reads it in a terminal: what was measured, two tables, one sentence an arm and class, what to doubt.
 
-import type { Plan, Verdict } from '../core/records.ts';
+import type { Plan } from '../core/records/plan.ts';
+import type { Verdict } from '../core/records/verdict.ts';
 import { plural } from '../core/verdict/lines.ts';
 import { FAMILY_ALPHA } from '../core/verdict/speed.ts';
 import { type Column, speedColumns, workColumns } from './columns.ts';

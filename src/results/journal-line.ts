@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { InvalidRecordError } from '../core/errors.ts';
-import type { JournalEvent } from '../core/records.ts';
+import type { JournalEvent } from '../core/records/journal.ts';
 import { stableJsonLine } from '../core/stable-json.ts';
 
 /** Where the next line joins: how many lines there are, and the hash of the last (of the plan before the first). */

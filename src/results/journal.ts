@@ -10,7 +10,7 @@ import {
   readFileSync,
 } from 'node:fs';
 import { InvalidRecordError } from '../core/errors.ts';
-import type { JournalEvent } from '../core/records.ts';
+import type { JournalEvent } from '../core/records/journal.ts';
 import { writeAll } from './files.ts';
 import { type ChainEnd, chainStart, readLine, sha256, writeLine } from './journal-line.ts';
 import type { RunFolder } from './run-folder.ts';

@@ -2,7 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { InvalidRecordError } from '../core/errors.ts';
-import type { Plan, Verdict } from '../core/records.ts';
+import type { Plan } from '../core/records/plan.ts';
+import type { Verdict } from '../core/records/verdict.ts';
 import { type JournalContent, readJournal } from './journal.ts';
 import type { RunFolder } from './run-folder.ts';
 

@@ -2,7 +2,7 @@
 
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import type { Plan } from '../core/records.ts';
+import type { Plan } from '../core/records/plan.ts';
 import { stableJson } from '../core/stable-json.ts';
 import { syncFolder, writeWhole } from './files.ts';
 

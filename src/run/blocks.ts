@@ -1,6 +1,6 @@
 // Owns the rotation itself: every planned run of every block once, failures again at the end of their block, and when to give up an arm.
 
-import type { Plan, PlannedRun } from '../core/records.ts';
+import type { Plan, PlannedRun } from '../core/records/plan.ts';
 import { replay } from '../core/verdict/replay.ts';
 import type { SessionContext } from './context.ts';
 import type { Interrupted } from './interrupts.ts';

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { execa } from 'execa';
 import { z } from 'zod';
-import type { JournalEvent } from '../core/records.ts';
+import type { JournalEvent } from '../core/records/journal.ts';
 import { type Clock, utcOf } from '../machine/clock.ts';
 import type { EngineDescriptor } from '../schema/descriptor.ts';
 

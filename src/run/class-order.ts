@@ -1,6 +1,6 @@
 // Owns the order of the content classes in a block: drawn by the seed, the same for every arm of the block. Knows no engine.
 
-import type { Plan } from '../core/records.ts';
+import type { Plan } from '../core/records/plan.ts';
 import { createRng } from '../core/rng.ts';
 
 /** Derived from the plan alone, so that a resumed block is measured in the order it was begun in. */

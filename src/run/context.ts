@@ -1,6 +1,6 @@
 // Owns what every step of a session shares: the plan, the record, the clock, the watchers. Data only.
 
-import type { Plan, PlannedPrompt } from '../core/records.ts';
+import type { Plan, PlannedPrompt } from '../core/records/plan.ts';
 import type { Guard } from '../engines/guard.ts';
 import type { EngineSession } from '../engines/session.ts';
 import type { Clock } from '../machine/clock.ts';

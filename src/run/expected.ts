@@ -2,7 +2,8 @@
 // a result. Reads earlier journals; changes nothing.
 
 import { statSync } from 'node:fs';
-import type { JournalEvent, Plan, WarmupRule } from '../core/records.ts';
+import type { JournalEvent } from '../core/records/journal.ts';
+import type { Plan, WarmupRule } from '../core/records/plan.ts';
 import { runFolders } from '../results/list.ts';
 import { readRun } from '../results/read.ts';
 

@@ -1,7 +1,9 @@
 // Owns what is worth a flag on a window: short phrases that a report counts. A flag never removes a number. Pure.
 
 import { brokenIdentities } from '../core/counters/identities.ts';
-import type { EngineReady, GenerateRequest, Guards, PlannedArm, WindowLoad } from '../core/records.ts';
+import type { EngineReady, GenerateRequest } from '../core/records/answer.ts';
+import type { WindowLoad } from '../core/records/journal.ts';
+import type { Guards, PlannedArm } from '../core/records/plan.ts';
 import type { Answer } from '../engines/rota-dialect.ts';
 
 export interface WindowFacts {

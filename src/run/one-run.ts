@@ -2,7 +2,7 @@
 
 import path from 'node:path';
 import { EngineError } from '../core/errors.ts';
-import type { PlannedArm, PlannedRun } from '../core/records.ts';
+import type { PlannedArm, PlannedRun } from '../core/records/plan.ts';
 import { type EngineSession, openSession } from '../engines/session.ts';
 import type { StopReport } from '../engines/stop.ts';
 import { utcOf } from '../machine/clock.ts';

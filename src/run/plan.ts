@@ -2,7 +2,7 @@
 // nothing: the time, the model's path and what is known of earlier runs are parameters.
 
 import { planOrder } from '../core/design/order.ts';
-import type { Plan, PlannedArm, PlannedPrompt, PlannedRun, PlannedWorkload } from '../core/records.ts';
+import type { Plan, PlannedArm, PlannedPrompt, PlannedRun, PlannedWorkload } from '../core/records/plan.ts';
 import { createRng, type Rng } from '../core/rng.ts';
 import { ASSUMED_SPREAD, minDetectableEffect } from '../core/stats/power.ts';
 import { type PlaceholderValues, refuseEqualArms, resolveCommand } from '../engines/resolve.ts';

@@ -3,7 +3,7 @@
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import path from 'node:path';
 import { EngineError, UserError } from '../core/errors.ts';
-import type { Plan } from '../core/records.ts';
+import type { Plan } from '../core/records/plan.ts';
 import type { Clock } from '../machine/clock.ts';
 import { loadBetween, physicalDisks, readSnapshot } from '../machine/load-snapshot.ts';
 

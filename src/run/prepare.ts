@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { UserError } from '../core/errors.ts';
-import type { Plan, PlannedPrompt } from '../core/records.ts';
+import type { Plan, PlannedPrompt } from '../core/records/plan.ts';
 import { binaryPath } from '../engines/build.ts';
 import { type Clock, utcOf } from '../machine/clock.ts';
 import { sha256 } from '../results/journal-line.ts';

@@ -1,6 +1,6 @@
 // Owns what a run tells its watchers, and how long is left. Told between windows only; prints nothing.
 
-import type { Plan, PlannedRun } from '../core/records.ts';
+import type { Plan, PlannedRun } from '../core/records/plan.ts';
 import type { Clock } from '../machine/clock.ts';
 
 export type Phase = 'ceiling' | 'launch' | 'warm-up' | 'measure' | 'stop';

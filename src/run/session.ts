@@ -1,7 +1,8 @@
 // Owns a session: it takes the machine, runs a plan or what is left of one, and leaves a record and a verdict. Reads as the protocol does.
 
 import type { ExitCode } from '../core/errors.ts';
-import type { Plan, Verdict } from '../core/records.ts';
+import type { Plan } from '../core/records/plan.ts';
+import type { Verdict } from '../core/records/verdict.ts';
 import { type Guard, startGuard } from '../engines/guard.ts';
 import { readMachineCard } from '../machine/card.ts';
 import { type Clock, systemClock, utcOf } from '../machine/clock.ts';

@@ -2,7 +2,7 @@
 
 import path from 'node:path';
 import { EngineError } from '../core/errors.ts';
-import type { Plan, PlannedArm } from '../core/records.ts';
+import type { Plan, PlannedArm } from '../core/records/plan.ts';
 import { startGuard } from '../engines/guard.ts';
 import { type EngineSession, openSession, type SessionOptions } from '../engines/session.ts';
 import { type Clock, systemClock, utcOf } from '../machine/clock.ts';

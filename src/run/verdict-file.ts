@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { InvalidRecordError } from '../core/errors.ts';
-import type { Verdict } from '../core/records.ts';
+import type { Verdict } from '../core/records/verdict.ts';
 import { stableJson } from '../core/stable-json.ts';
 import { computeVerdict } from '../core/verdict/verdict.ts';
 import { writeWhole } from '../results/files.ts';

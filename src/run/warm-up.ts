@@ -1,7 +1,7 @@
 // Owns the time before measuring: the engine is used until it is steady, then its caches are put where every run of the arm has them.
 
 import { judgeWarmup, type WarmupWindow } from '../core/design/warmup.ts';
-import type { PlannedPrompt } from '../core/records.ts';
+import type { PlannedPrompt } from '../core/records/plan.ts';
 import { utcOf } from '../machine/clock.ts';
 import { classOrder } from './class-order.ts';
 import type { SessionContext } from './context.ts';

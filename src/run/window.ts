@@ -1,14 +1,9 @@
 // Owns one window: one request to the engine with the machine watched around it, and its line in the journal.
 
 import { EngineError } from '../core/errors.ts';
-import type {
-  EngineReady,
-  GenerateRequest,
-  JournalEvent,
-  PlannedArm,
-  PlannedPrompt,
-  WindowKind,
-} from '../core/records.ts';
+import type { EngineReady, GenerateRequest } from '../core/records/answer.ts';
+import type { JournalEvent, WindowKind } from '../core/records/journal.ts';
+import type { PlannedArm, PlannedPrompt } from '../core/records/plan.ts';
 import type { EngineSession } from '../engines/session.ts';
 import { readPair, steppedBetween, utcOf } from '../machine/clock.ts';
 import { sha256 } from '../results/journal-line.ts';

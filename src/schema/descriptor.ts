@@ -1,7 +1,7 @@
 // An engine's descriptor, engines/NAME.yaml: how to build it, start it, know it is ready, stop it, and read its counters.
 
 import { z } from 'zod';
-import type { CountingRule } from '../core/records.ts';
+import type { CountingRule } from '../core/records/answer.ts';
 import { type KnobSpec, type KnobSpecs, valueProblem } from './knobs.ts';
 import { nameHint } from './nearest.ts';
 import { validate } from './validate.ts';

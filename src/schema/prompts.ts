@@ -1,7 +1,7 @@
 // A file of prompts of one content class: those that are measured, and others for warming up.
 
 import { z } from 'zod';
-import type { PlannedPrompt } from '../core/records.ts';
+import type { PlannedPrompt } from '../core/records/plan.ts';
 import { validate } from './validate.ts';
 import { parseYaml } from './yaml-source.ts';
 

@@ -1,7 +1,7 @@
 // A protocol file: which engine, model, arms and workloads, how many blocks in which order, and by which rules.
 
 import { z } from 'zod';
-import type { Guards, WarmupRule } from '../core/records.ts';
+import type { Guards, WarmupRule } from '../core/records/plan.ts';
 import { nameHint } from './nearest.ts';
 import type { Problem } from './problems.ts';
 import { validate } from './validate.ts';

@@ -1,6 +1,7 @@
 // A plan and events for tests of the store.
 
-import type { JournalEvent, Plan } from '../../src/core/records.ts';
+import type { JournalEvent } from '../../src/core/records/journal.ts';
+import type { Plan } from '../../src/core/records/plan.ts';
 
 export const PLAN: Plan = {
   schemaVersion: 1,

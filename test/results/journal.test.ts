@@ -4,7 +4,7 @@ import { appendFileSync, readFileSync, statSync, truncateSync, writeFileSync } f
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { InvalidRecordError } from '../../src/core/errors.ts';
-import type { JournalEvent } from '../../src/core/records.ts';
+import type { JournalEvent } from '../../src/core/records/journal.ts';
 import { openJournal, readJournal } from '../../src/results/journal.ts';
 import { createRunFolder, type RunFolder } from '../../src/results/run-folder.ts';
 import { temporaryFolder } from '../engines/helpers/fake.ts';

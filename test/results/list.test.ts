@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { UserError } from '../../src/core/errors.ts';
-import type { Verdict } from '../../src/core/records.ts';
+import type { Verdict } from '../../src/core/records/verdict.ts';
 import { stableJson } from '../../src/core/stable-json.ts';
 import { findRun, listRuns } from '../../src/results/list.ts';
 import { createRunFolder } from '../../src/results/run-folder.ts';

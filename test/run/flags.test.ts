@@ -1,7 +1,7 @@
 // What is worth a flag on a window, one fact at a time.
 
 import { expect, test } from 'vitest';
-import type { GpuLoad, WindowLoad } from '../../src/core/records.ts';
+import type { GpuLoad, WindowLoad } from '../../src/core/records/journal.ts';
 import { readDone } from '../../src/engines/rota-dialect.ts';
 import { type WindowFacts, windowFlags } from '../../src/run/flags.ts';
 

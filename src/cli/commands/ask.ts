@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
 import { EngineError, EXIT } from '../../core/errors.ts';
-import type { GenerateRequest, GenerateResult } from '../../core/records.ts';
+import type { GenerateRequest, GenerateResult } from '../../core/records/answer.ts';
 import { binaryPath } from '../../engines/build.ts';
 import { startGuard } from '../../engines/guard.ts';
 import { resolveCommand } from '../../engines/resolve.ts';

@@ -1,7 +1,7 @@
 // The identities that an engine's counters must satisfy, by its counting rule. Knows the vocabulary, no engine.
 
 import { knownSum } from '../known.ts';
-import type { Counters, CountingRule, GenerateResult, Lookups } from '../records.ts';
+import type { Counters, CountingRule, GenerateResult, Lookups } from '../records/answer.ts';
 
 /** A broken identity: what should have been equal, with both numbers. */
 export interface Violation {

@@ -1,6 +1,6 @@
 // When is an engine warm? A floor, then windows that no longer move, then a cap. Knows no engine; time is a parameter.
 
-import type { WarmupRule } from '../records.ts';
+import type { WarmupRule } from '../records/plan.ts';
 import { movesBeyond, type Point, slopeOf } from '../stats/slope.ts';
 
 /** One warm-up request. */

@@ -1,7 +1,7 @@
 // Bytes per token and the rate that bandwidth alone would allow. Knows channels and measured bandwidths, no engine.
 
 import { type Known, knownSum, ratio } from '../known.ts';
-import type { ChannelBytes } from '../records.ts';
+import type { ChannelBytes } from '../records/answer.ts';
 
 /** Best bandwidths measured on this machine; null where nothing measured it. */
 export interface Bandwidths {

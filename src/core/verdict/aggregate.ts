@@ -1,7 +1,8 @@
 // Sums of windows: rates as ratios of sums, counters as sums, unknown when a part is unknown. Knows no other arm.
 
 import { type Known, knownSum, medianKnown, ratio, scaled } from '../known.ts';
-import type { ChannelBytes, Counters, Lookups, Plan } from '../records.ts';
+import type { ChannelBytes, Counters, Lookups } from '../records/answer.ts';
+import type { Plan } from '../records/plan.ts';
 import type { Attempt, Window } from './replay.ts';
 
 export interface Totals {

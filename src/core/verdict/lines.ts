@@ -1,6 +1,6 @@
 // One sentence for a person: what an arm did to output and speed in one class. Composes words, decides nothing.
 
-import type { Interval, OutputVerdict } from '../records.ts';
+import type { Interval, OutputVerdict } from '../records/verdict.ts';
 import type { OutputFinding } from './output.ts';
 import type { SpeedFinding } from './speed.ts';
 

@@ -1,6 +1,7 @@
 // The output arbiter: do ids, passes, acceptance and finish reasons say that an arm changed what the model says? Text never decides.
 
-import type { OutputVerdict, PlannedArm } from '../records.ts';
+import type { PlannedArm } from '../records/plan.ts';
+import type { OutputVerdict } from '../records/verdict.ts';
 import type { ClassRun } from './aggregate.ts';
 import type { Attempt, Window } from './replay.ts';
 

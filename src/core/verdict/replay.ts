@@ -1,7 +1,9 @@
 // The journal read back: what became of every planned run. Knows the order of events, not what they mean for an arm.
 
 import { InvalidRecordError } from '../errors.ts';
-import type { EngineReady, JournalEvent, Plan, PlannedRun } from '../records.ts';
+import type { EngineReady } from '../records/answer.ts';
+import type { JournalEvent } from '../records/journal.ts';
+import type { Plan, PlannedRun } from '../records/plan.ts';
 
 export type Window = Extract<JournalEvent, { type: 'window' }>;
 type Of<T extends JournalEvent['type']> = Extract<JournalEvent, { type: T }>;

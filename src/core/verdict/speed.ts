@@ -1,7 +1,7 @@
 // The speed verdict: paired log ratios, one family of comparisons, one word each. Knows rates by block, no engine.
 
 import type { Known } from '../known.ts';
-import type { Interval, SpeedVerdict } from '../records.ts';
+import type { Interval, SpeedVerdict } from '../records/verdict.ts';
 import { isEquivalent, isNonInferior } from '../stats/equivalence.ts';
 import { holm } from '../stats/holm.ts';
 import { pairedEstimate, pairedInterval } from '../stats/paired.ts';

@@ -3,7 +3,9 @@
 import { commandLine } from '../command-line.ts';
 import { EXIT } from '../errors.ts';
 import { geometricMean, type Known, maxKnown, medianKnown, ratio, scaled } from '../known.ts';
-import type { ArmClassVerdict, JournalEvent, Plan, PlannedArm, Verdict } from '../records.ts';
+import type { JournalEvent } from '../records/journal.ts';
+import type { Plan, PlannedArm } from '../records/plan.ts';
+import type { ArmClassVerdict, Verdict } from '../records/verdict.ts';
 import { bytesPerToken, ceilingOf } from '../roofline/ceiling.ts';
 import { rounded } from '../stable-json.ts';
 import { type ClassRun, classRun, totalsOf } from './aggregate.ts';

@@ -2,7 +2,9 @@
 
 import { brokenIdentities, type Violation } from '../counters/identities.ts';
 import { maxKnown } from '../known.ts';
-import type { ArmClassVerdict, CountingRule, Plan } from '../records.ts';
+import type { CountingRule } from '../records/answer.ts';
+import type { Plan } from '../records/plan.ts';
+import type { ArmClassVerdict } from '../records/verdict.ts';
 import { isHostDevice } from '../roofline/ceiling.ts';
 import { percent, plural } from './lines.ts';
 import type { SelfCheck } from './output.ts';

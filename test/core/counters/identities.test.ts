@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { brokenIdentities, type Counted } from '../../../src/core/counters/identities.ts';
-import type { Counters, CountingRule, Lookups } from '../../../src/core/records.ts';
+import type { Counters, CountingRule, Lookups } from '../../../src/core/records/answer.ts';
 
 const OWN: CountingRule = { file: 'disjoint', unit: 'lookup' };
 const shape = { moeLayers: 4, topK: 2 };

@@ -1,7 +1,7 @@
 // Bytes per token and ceilings, by channel.
 
 import { expect, test } from 'vitest';
-import type { ChannelBytes } from '../../../src/core/records.ts';
+import type { ChannelBytes } from '../../../src/core/records/answer.ts';
 import { bytesPerToken, ceilingOf } from '../../../src/core/roofline/ceiling.ts';
 
 const bytes: ChannelBytes = { hit: 1000, pcie: 200, cpu: 3000, file: 500, dense: 700, engram: 100 };

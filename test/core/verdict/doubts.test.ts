@@ -2,7 +2,8 @@
 
 import { expect, test } from 'vitest';
 import { InvalidRecordError } from '../../../src/core/errors.ts';
-import type { JournalEvent, Plan } from '../../../src/core/records.ts';
+import type { JournalEvent } from '../../../src/core/records/journal.ts';
+import type { Plan } from '../../../src/core/records/plan.ts';
 import { stableJson } from '../../../src/core/stable-json.ts';
 import {
   makePlan,

@@ -1,15 +1,10 @@
 // A made-up plan and journal for tests of the verdict: every number is a parameter of the test that uses it.
 
 import { createHash } from 'node:crypto';
-import type {
-  ArmClassVerdict,
-  GenerateResult,
-  JournalEvent,
-  Plan,
-  PlannedArm,
-  Verdict,
-  WindowKind,
-} from '../../../src/core/records.ts';
+import type { GenerateResult } from '../../../src/core/records/answer.ts';
+import type { JournalEvent, WindowKind } from '../../../src/core/records/journal.ts';
+import type { Plan, PlannedArm } from '../../../src/core/records/plan.ts';
+import type { ArmClassVerdict, Verdict } from '../../../src/core/records/verdict.ts';
 import { computeVerdict } from '../../../src/core/verdict/verdict.ts';
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

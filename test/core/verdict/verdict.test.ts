@@ -1,7 +1,7 @@
 // The verdict as a whole, from made-up plans and journals.
 
 import { expect, test } from 'vitest';
-import type { JournalEvent } from '../../../src/core/records.ts';
+import type { JournalEvent } from '../../../src/core/records/journal.ts';
 import { makeRecord, type RecordOptions, row, twice, verdictOf } from './record.ts';
 
 test('same ids, passes, acceptance and finish, twice the rate: same output and faster', () => {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { GenerateRequest } from '../../../src/core/records.ts';
+import type { GenerateRequest } from '../../../src/core/records/answer.ts';
 import { type Guard, startGuard } from '../../../src/engines/guard.ts';
 import { type EngineSession, openSession } from '../../../src/engines/session.ts';
 import { systemClock } from '../../../src/machine/clock.ts';

@@ -2,7 +2,9 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { JournalEvent, Plan, Verdict } from '../../../src/core/records.ts';
+import type { JournalEvent } from '../../../src/core/records/journal.ts';
+import type { Plan } from '../../../src/core/records/plan.ts';
+import type { Verdict } from '../../../src/core/records/verdict.ts';
 import { systemClock } from '../../../src/machine/clock.ts';
 import { readJournal } from '../../../src/results/journal.ts';
 import type { RunFolder } from '../../../src/results/run-folder.ts';

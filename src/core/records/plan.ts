@@ -1,0 +1,82 @@
+// The plan: what is written before anything runs. Data only.
+
+import type { CountingRule } from './answer.ts';
+
+export interface PlannedPrompt {
+  readonly id: string;
+  readonly text: string;
+}
+
+export interface PlannedWorkload {
+  readonly class: string;
+  readonly maxNew: number;
+  readonly ignoreEos: boolean;
+  /** Which prompts a block uses (entry 0 for block 1, the first): the same for every arm of the block. */
+  readonly promptsByBlock: readonly (readonly PlannedPrompt[])[];
+  /** Never measured. */
+  readonly warmupPrompts: readonly PlannedPrompt[];
+}
+
+export interface PlannedArm {
+  readonly name: string;
+  readonly engine: string;
+  readonly model: string;
+  readonly knobs: Readonly<Record<string, string | number | boolean>>;
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Knobs set on this arm and not on the baseline whose descriptor says `lossy`. */
+  readonly lossyKnobs: readonly string[];
+  /** From the engine's descriptor; absent: the vocabulary's own rule, disjoint lookups. */
+  readonly counting?: CountingRule;
+  /** Overrides that make "same output" impossible: other weights, other sampling, other engine. Empty for most arms. */
+  readonly overrides: readonly string[];
+}
+
+export interface PlannedRun {
+  /** "b1.p2.bias": block 1, position 2, arm. Unique in a plan. */
+  readonly id: string;
+  readonly block: number;
+  readonly position: number;
+  readonly arm: string;
+}
+
+export interface WarmupRule {
+  readonly floorPromptsPerClass: number;
+  readonly floorTokens: number;
+  readonly windows: number;
+  readonly maxSlopePerWindow: number;
+  readonly maxHitRatioChange: number;
+  readonly capRequests: number;
+  readonly capSeconds: number;
+}
+
+export interface Guards {
+  /** Share of all cores that foreign processes may use in a window before it is flagged. */
+  readonly foreignCpuShare: number;
+  readonly foreignGpuPercent: number;
+}
+
+export interface Plan {
+  readonly schemaVersion: 1;
+  readonly rota: string;
+  readonly protocol: string;
+  readonly protocolSha256: string;
+  readonly createdUtc: string;
+  readonly seed: number;
+  /** `balanced`: rows of Williams squares, but not whole squares. */
+  readonly orderKind: 'williams' | 'abba' | 'balanced' | 'random';
+  readonly blocks: number;
+  readonly baseline: string;
+  readonly arms: readonly PlannedArm[];
+  readonly runs: readonly PlannedRun[];
+  readonly workloads: readonly PlannedWorkload[];
+  readonly sampling: { readonly temperature: number; readonly topP: number; readonly seed: number };
+  readonly warmup: WarmupRule;
+  readonly telemetryPeriodMs: number;
+  readonly guards: Guards;
+  readonly margin: number;
+  readonly expectedMinutes: number | null;
+  /** Smallest effect seen with 80 % power at the assumed spread, as a share (0.02 = 2 %), and where the spread is from. */
+  readonly minDetectableEffect: number | null;
+  readonly assumedSpread: { readonly value: number; readonly source: string };
+}
