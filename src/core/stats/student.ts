@@ -4,13 +4,19 @@ import { incompleteBeta, lnGamma, normalCdf } from './special.ts';
 
 /** P(T ≤ t) with df degrees of freedom. */
 export function tCdf(t: number, df: number): number {
-  if (t === 0) return 0.5;
+  if (Math.abs(t) < 1) return 0.5 + 0.5 * Math.sign(t) * centralShare(t, df);
   const tail = 0.5 * incompleteBeta(df / (df + t * t), df / 2, 0.5);
   return t > 0 ? 1 - tail : tail;
 }
 
+/** P(|T| ≤ |t|). For |t| < 1: there df / (df + t²) is so near to 1 that its digits, and with them the tail's, are lost. */
+function centralShare(t: number, df: number): number {
+  return incompleteBeta((t * t) / (df + t * t), 0.5, df / 2);
+}
+
 /** P(|T| ≥ |t|): the p-value of a two-sided test, exact far into the tail where 1 − cdf would be 0. */
 export function tTwoSided(t: number, df: number): number {
+  if (Math.abs(t) < 1) return 1 - centralShare(t, df);
   return incompleteBeta(df / (df + t * t), df / 2, 0.5);
 }
 

@@ -10,6 +10,13 @@ import { blocksNeeded, minDetectableEffect, pairedPower } from '../../../src/cor
 import { movesBeyond, slopeOf } from '../../../src/core/stats/slope.ts';
 import { tCdf, tQuantile } from '../../../src/core/stats/student.ts';
 
+test('the distribution function keeps its digits where t is nearly 0', () => {
+  // P(T ≤ t) − ½ is t times the density at 0 there: 1/π for one degree of freedom, √½ / 2 for two.
+  expect(tCdf(1e-6, 1) - 0.5).toBeCloseTo(1e-6 / Math.PI, 15);
+  expect(tCdf(1e-6, 2) - 0.5).toBeCloseTo(1e-6 / Math.sqrt(8), 15);
+  expect(tCdf(-1e-6, 1) - 0.5).toBeCloseTo(-1e-6 / Math.PI, 15);
+});
+
 test('the t quantile inverts the distribution function', () => {
   fc.assert(
     fc.property(
@@ -19,6 +26,7 @@ test('the t quantile inverts the distribution function', () => {
         expect(tCdf(tQuantile(p, df), df)).toBeCloseTo(p, 10);
       },
     ),
+    { numRuns: 1000, examples: [[0.49995899615924777, 136]] },
   );
 });
 
