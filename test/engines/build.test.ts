@@ -30,7 +30,7 @@ function project(root: string, commands: string): void {
     path.join(native, 'CMakePresets.json'),
     JSON.stringify({
       version: 3,
-      configurePresets: [{ name: 'host', generator: 'Ninja', binaryDir: `${native}/build/host` }],
+      configurePresets: [{ name: 'host', binaryDir: `${native}/build/host` }],
       buildPresets: [{ name: 'host', configurePreset: 'host' }],
     }),
   );
