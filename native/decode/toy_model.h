@@ -63,6 +63,8 @@ class ToyModel : public Model {
       logits_.push_back(row(seen, 0));
     }
     counters_.dense_bytes += 1000;
+    counters_.engram_rows += tokens.size();
+    counters_.engram_bytes += 16 * tokens.size();
     for (int l = 0; l < kLayers; ++l) {
       const Status status = experts.run(l, static_cast<int>(tokens.size()), kTopK, nullptr, nullptr,
                                         nullptr, nullptr);
@@ -189,6 +191,10 @@ inline void check_books(const GenerateResult& r) {
   CHECK(r.prefill.rows == r.prompt_tokens);
   CHECK(r.prefill.experts.lookups == r.prefill.rows * kLayers * kTopK);
   CHECK(r.decode.dense_bytes == 1000 * r.decode.passes);
+  for (const PassTotals* t : {&r.decode, &r.prefill}) {
+    CHECK(t->engram_rows == t->rows);
+    CHECK(t->engram_bytes == 16 * t->rows);
+  }
 }
 
 }  // namespace rota

@@ -122,6 +122,8 @@ test('everything that moves is counted somewhere', () => {
   expect(draft.dense_bytes).toBeGreaterThan(0);
   expect(engram.rows).toBeGreaterThan(0);
   expect(engram.bytes).toBe(done.counters.bytes.engram);
+  expect(engram.bytes % engram.rows).toBe(0);
+  expect(engram.bytes).toBeGreaterThan(engram.rows);
   expect(prefetch.issued).toBeGreaterThan(0);
   expect(prefetch.useful).toBeGreaterThan(0);
   expect(prefetch.useful).toBeLessThanOrEqual(prefetch.issued);
