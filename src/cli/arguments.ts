@@ -38,7 +38,8 @@ export function knobValue(spec: KnobSpec | undefined, word: string): unknown {
 
 /** `-k slots=25% -k threads=2`. */
 export function knobArguments(descriptor: EngineDescriptor, words: readonly string[]): Knobs {
-  const given = words.map((word): [string, unknown] => {
+  const given: Record<string, unknown> = {};
+  for (const word of words) {
     const at = word.indexOf('=');
     if (at < 1)
       throw new UserError(`"${word}" is no knob`, {
@@ -46,9 +47,14 @@ export function knobArguments(descriptor: EngineDescriptor, words: readonly stri
         hint: 'write NAME=VALUE, such as threads=2',
       });
     const name = word.slice(0, at);
-    return [name, knobValue(descriptor.knobs[name], word.slice(at + 1))];
-  });
-  return checkKnobs(descriptor, Object.fromEntries(given), '-k');
+    if (Object.hasOwn(given, name)) throw new UserError(`${name} is given twice`, { where: '-k' });
+    given[name] = knobValue(specOf(descriptor, name), word.slice(at + 1));
+  }
+  return checkKnobs(descriptor, given, '-k');
+}
+
+function specOf({ knobs }: EngineDescriptor, name: string): KnobSpec | undefined {
+  return Object.hasOwn(knobs, name) ? knobs[name] : undefined;
 }
 
 export function checkKnobs(

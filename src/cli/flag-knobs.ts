@@ -1,5 +1,6 @@
 // An engine's own flags, as a person types them, back into knobs. Owns the splitting into words; values are checked by the schema.
 import { UserError } from '../core/errors.ts';
+import { aliasNames } from '../schema/aliases.ts';
 import type { EngineDescriptor } from '../schema/descriptor.ts';
 import type { KnobSpec, Knobs } from '../schema/knobs.ts';
 import { nameHint } from '../schema/nearest.ts';
@@ -14,17 +15,23 @@ export function flagKnobs(descriptor: EngineDescriptor, text: string, where: str
     const [head = '', inline] = splitOnce(word);
     const [name, spec] = knobOf(descriptor, head, where);
     if (Object.hasOwn(given, name)) throw new UserError(`${head} is given twice`, { where });
-    const isSwitch = spec.switch !== undefined;
+    const isSwitch = spec?.switch !== undefined;
     if (isSwitch && inline !== undefined) throw new UserError(`${head} takes no value`, { where });
     const value = isSwitch ? 'on' : (inline ?? words[++i]);
-    if (value === undefined) throw new UserError(`${head} needs a value`, { where, hint: spec.summary });
+    if (value === undefined) {
+      const hint = spec?.summary ?? `write ${head}=VALUE`;
+      throw new UserError(`${head} needs a value`, { where, hint });
+    }
     given[name] = knobValue(spec, value);
   }
   return checkKnobs(descriptor, given, where);
 }
 
-/** Environment knobs are written NAME=VALUE; those without a word of their own by --their-name. */
-function knobOf(descriptor: EngineDescriptor, head: string, where: string): [string, KnobSpec] {
+/**
+ * Environment knobs are written NAME=VALUE; those without a word of their own by --their-name. A name of the engine's family
+ * comes back as it is, without a knob: what its value means, and for which knobs, the schema knows.
+ */
+function knobOf(descriptor: EngineDescriptor, head: string, where: string): [string, KnobSpec | undefined] {
   const words = Object.entries(descriptor.knobs).map(([name, spec]): [string, string, KnobSpec] => [
     spec.flag ?? spec.switch ?? spec.env ?? `--${name}`,
     name,
@@ -32,7 +39,9 @@ function knobOf(descriptor: EngineDescriptor, head: string, where: string): [str
   ]);
   const found = words.find(([word]) => word === head);
   if (found !== undefined) return [found[1], found[2]];
-  const known = words.map(([word]) => word);
+  const aliases = aliasNames(descriptor.knobs);
+  if (aliases.includes(head)) return [head, undefined];
+  const known = [...words.map(([word]) => word), ...aliases];
   throw new UserError(`${descriptor.name} has no flag "${head}"`, { where, hint: nameHint(head, known) });
 }
 

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import type { CountingRule } from '../core/records/answer.ts';
+import { aliasContradictions } from './aliases.ts';
 import { type KnobSpec, type KnobSpecs, valueProblem } from './knobs.ts';
 import { nameHint } from './nearest.ts';
 import { validate } from './validate.ts';
@@ -30,15 +31,26 @@ export const PLACEHOLDERS = ['binary', 'model'] as const;
 
 const text = z.string().min(1);
 
+const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not a name of an environment variable');
+
+const value = z.union([z.string(), z.number(), z.boolean()]);
+
+const alias = z.union([
+  variable.transform((name) => ({ name })),
+  z.strictObject({
+    name: variable,
+    values: z.record(z.string(), value).exactOptional(),
+    pattern: text.exactOptional(),
+    form: text.exactOptional(),
+  }),
+]);
+
 const knobSpec = z
   .strictObject({
     type: z.enum(['int', 'number', 'bool', 'enum', 'size', 'string', 'path']),
     flag: text.exactOptional(),
     switch: text.exactOptional(),
-    env: z
-      .string()
-      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not a name of an environment variable')
-      .exactOptional(),
+    env: variable.exactOptional(),
     prefix: z.array(text).min(1).exactOptional(),
     values: z
       .array(z.union([text, z.number().transform(String)]))
@@ -46,9 +58,14 @@ const knobSpec = z
       .exactOptional(),
     min: z.number().exactOptional(),
     max: z.number().exactOptional(),
-    default: z.union([z.string(), z.number(), z.boolean()]).exactOptional(),
+    default: value.exactOptional(),
+    aliases: z.array(alias).min(1).exactOptional(),
     effect: z.enum(['exact', 'rounding', 'lossy', 'unknown']),
     summary: text,
+    provenBy: z
+      .string()
+      .regex(/^(?!\/)(?!.*\.\.).+\.test\.ts$/, 'not the path of a test file in the repository')
+      .exactOptional(),
   })
   .superRefine((spec, context) => {
     for (const [path, message] of knobContradictions(spec))
@@ -56,8 +73,8 @@ const knobSpec = z
   });
 
 /** What no single field shows: fields that contradict each other. */
-function knobContradictions(spec: KnobSpec): [string[], string][] {
-  const found: [string[], string][] = [];
+function knobContradictions(spec: KnobSpec): [(string | number)[], string][] {
+  const found: [(string | number)[], string][] = [...aliasProblems(spec)];
   const targets = (['flag', 'switch', 'env', 'prefix'] as const).filter(
     (target) => spec[target] !== undefined,
   );
@@ -88,6 +105,32 @@ function knobContradictions(spec: KnobSpec): [string[], string][] {
   if (problem !== undefined)
     found.push([['default'], `${problem.message}${problem.hint ? `; ${problem.hint}` : ''}`]);
   return found;
+}
+
+function aliasProblems(spec: KnobSpec): [(string | number)[], string][] {
+  const found: [(string | number)[], string][] = [];
+  for (const [index, { values, pattern }] of (spec.aliases ?? []).entries()) {
+    const add = (message: string, ...below: string[]): void => {
+      found.push([['aliases', index, ...below], message]);
+    };
+    if (values !== undefined && pattern !== undefined) add('has values or a pattern, not both');
+    for (const [word, meant] of Object.entries(values ?? {})) {
+      const problem = valueProblem(spec, meant);
+      if (problem !== undefined) add(problem.message, 'values', word);
+    }
+    if (pattern !== undefined && groupsOf(pattern) !== 1)
+      add('not a regular expression with one group, which is the value', 'pattern');
+  }
+  return found;
+}
+
+/** How many groups an expression has; null when it is none. */
+function groupsOf(pattern: string): number | null {
+  try {
+    return (new RegExp(`${pattern}|`).exec('')?.length ?? 1) - 1;
+  } catch {
+    return null;
+  }
 }
 
 const knobName = z.string().regex(/^[a-z][a-z0-9-]*$/, 'a knob is named in lower case with dashes');
@@ -144,6 +187,8 @@ function descriptorContradictions(descriptor: EngineDescriptor): [(string | numb
     if (owner !== undefined) found.push([['knobs', name], `${target} already belongs to the knob ${owner}`]);
     owners.set(target, name);
   }
+  for (const [path, message] of aliasContradictions(descriptor.knobs))
+    found.push([['knobs', ...path], message]);
   return found;
 }
 

@@ -1,5 +1,6 @@
 // What a knob is, which values it takes and how a value becomes words of a command line. Knows no engine by name.
 
+import { aliasNames, type KnobAlias, readName } from './aliases.ts';
 import { nameHint } from './nearest.ts';
 import type { Problem } from './problems.ts';
 import { show } from './validate.ts';
@@ -29,8 +30,12 @@ export interface KnobSpec {
   readonly max?: number;
   /** What the engine does when the knob is not given. Never passed on the command line. */
   readonly default?: KnobValue;
+  /** Accepted wherever the knob's name is. */
+  readonly aliases?: readonly KnobAlias[];
   readonly effect: KnobEffect;
   readonly summary: string;
+  /** The test file that proves the effect, from the project's root. */
+  readonly provenBy?: string;
 }
 
 export type KnobSpecs = Readonly<Record<string, KnobSpec>>;
@@ -110,8 +115,8 @@ function normalise(spec: KnobSpec, value: KnobValue): KnobValue {
 }
 
 /**
- * Checks one arm's knobs against the engine's. Returns the values in their normal form (`on` is true, a size is text) and
- * every problem with its position.
+ * Checks one arm's knobs against the engine's. Returns the values by the knobs' own names and in their normal form (`on` is
+ * true, a size is text), and every problem with its position.
  */
 export function validateKnobs(
   specs: KnobSpecs,
@@ -121,17 +126,28 @@ export function validateKnobs(
 ): { readonly knobs: Knobs; readonly problems: readonly Problem[] } {
   const problems: Problem[] = [];
   const values: Record<string, KnobValue> = {};
-  for (const [name, value] of Object.entries(knobs)) {
+  const writtenAs = new Map<string, string>();
+  for (const [name, written] of Object.entries(knobs)) {
     const path = above === '' ? name : `${above}.${name}`;
-    const spec = Object.hasOwn(specs, name) ? specs[name] : undefined;
-    if (spec === undefined) {
-      const hint = nameHint(name, Object.keys(specs));
+    const readings = readName(specs, name, written);
+    if (readings.length === 0) {
+      const hint = nameHint(name, [...Object.keys(specs), ...aliasNames(specs)]);
       problems.push({ where: where(name, 'key'), path, message: 'the engine has no such knob', hint });
-      continue;
     }
-    const problem = valueProblem(spec, value);
-    if (problem !== undefined) problems.push({ where: where(name, 'value'), path, ...problem });
-    else values[name] = normalise(spec, value as KnobValue);
+    for (const { knob, value, problem: misread } of readings) {
+      const spec = specs[knob];
+      if (spec === undefined) continue;
+      const earlier = writtenAs.get(knob);
+      writtenAs.set(knob, name);
+      const problem = misread ?? valueProblem(spec, value);
+      if (earlier !== undefined) {
+        const message = `${earlier} has already set the knob ${knob}`;
+        problems.push({ where: where(name, 'key'), path, message, hint: 'keep one of them' });
+      } else if (problem !== undefined) problems.push({ where: where(name, 'value'), path, ...problem });
+      // All its parts would be told of the same text.
+      if (misread !== undefined) break;
+      if (earlier === undefined && problem === undefined) values[knob] = normalise(spec, value as KnobValue);
+    }
   }
   return { knobs: values, problems };
 }
