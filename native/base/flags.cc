@@ -55,7 +55,8 @@ std::string nearest(std::string_view word, std::span<const std::string_view> can
   return std::string(best);
 }
 
-Status parse_flags(std::span<const char* const> arguments, const std::vector<Flag>& flags) {
+Status parse_flags(std::span<const char* const> arguments, const std::vector<Flag>& flags,
+                   std::set<std::string>* given) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     std::string word = arguments[i];
     if (word.rfind("--", 0) != 0) {
@@ -81,8 +82,40 @@ Status parse_flags(std::span<const char* const> arguments, const std::vector<Fla
       value = arguments[++i];
     }
     ROTA_RETURN_IF_ERROR(flag->set(value).with_context(word));
+    if (given != nullptr) given->insert(word);
   }
   return Status();
+}
+
+Result<std::vector<FlagFromEnvironment>> read_environment(const std::vector<Flag>& flags,
+                                                          const std::set<std::string>& given,
+                                                          const Environment& environment) {
+  std::vector<FlagFromEnvironment> found;
+  for (const Flag& flag : flags) {
+    if (given.contains(flag.name)) continue;
+    std::string first, value;
+    for (const FlagVariable& variable : flag.variables) {
+      const char* text = environment(variable.name);
+      if (text == nullptr || *text == '\0') continue;
+      std::string translated = text;
+      if (variable.translate != nullptr) {
+        auto result = variable.translate(text);
+        if (!result.ok()) return result.status().with_context(variable.name);
+        translated = std::move(result).value();
+      }
+      if (translated.empty()) continue;
+      if (!first.empty() && translated != value) {
+        return Status(Code::kUsage, first + " and " + variable.name +
+                                        " disagree: unset one, or give " + flag.name);
+      }
+      if (!first.empty()) continue;
+      ROTA_RETURN_IF_ERROR(flag.set(translated).with_context(variable.name));
+      found.push_back({flag.name, variable.name, text});
+      first = variable.name;
+      value = std::move(translated);
+    }
+  }
+  return found;
 }
 
 std::string flags_help(const std::vector<Flag>& flags) {
@@ -95,7 +128,11 @@ std::string flags_help(const std::vector<Flag>& flags) {
   for (const Flag& flag : flags) {
     std::string line = "  " + head(flag);
     line.resize(width + 4, ' ');
-    text += line + flag.help + "\n";
+    text += line + flag.help;
+    for (const FlagVariable& variable : flag.variables) {
+      text += std::string(&variable == flag.variables.data() ? " [" : ", ") + variable.name;
+    }
+    text += flag.variables.empty() ? "\n" : "]\n";
   }
   return text;
 }

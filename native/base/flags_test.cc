@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -64,10 +65,84 @@ TEST_CASE("numbers are whole, finite and in range") {
   CHECK(parse_on_off("yes").status().message() == "\"yes\" is neither on nor off");
 }
 
-TEST_CASE("the help has a line a flag") {
-  const std::vector<Flag> flags = {{"--a", "N", "first", nullptr},
+TEST_CASE("the help has a line a flag, with its variables") {
+  const std::vector<Flag> flags = {{"--a", "N", "first", nullptr, {{"APP_A"}, {"APP_B"}}},
                                    {"--long", nullptr, "second", nullptr}};
-  CHECK(flags_help(flags) == "  --a N   first\n  --long  second\n");
+  CHECK(flags_help(flags) == "  --a N   first [APP_A, APP_B]\n  --long  second\n");
+}
+
+struct FromShell {
+  int window = 4;
+  bool pages = true;
+  Result<std::vector<FlagFromEnvironment>> found = Status();
+};
+
+FromShell read(const std::map<std::string, const char*>& shell,
+               const std::set<std::string>& given = {}) {
+  FromShell out;
+  const auto translate = [](const std::string& text) -> Result<std::string> {
+    if (text == "1") return std::string("off");
+    if (text == "0") return std::string();
+    return Status(Code::kUsage, "\"" + text + "\" is neither 0 nor 1");
+  };
+  const std::vector<Flag> flags = {{"--window",
+                                    "N",
+                                    "calls",
+                                    [&out](const std::string& text) {
+                                      ROTA_ASSIGN_OR_RETURN(out.window, parse_int(text, 0, 9));
+                                      return Status();
+                                    },
+                                    {{"APP_WIN"}, {"APP_WINDOW"}}},
+                                   {"--pages",
+                                    "on|off",
+                                    "large",
+                                    [&out](const std::string& text) {
+                                      ROTA_ASSIGN_OR_RETURN(out.pages, parse_on_off(text));
+                                      return Status();
+                                    },
+                                    {{"APP_NO_PAGES", translate}}}};
+  out.found = read_environment(flags, given, [&shell](const char* name) {
+    const auto at = shell.find(name);
+    return at == shell.end() ? nullptr : at->second;
+  });
+  return out;
+}
+
+TEST_CASE("a variable gives the value of a flag that is not on the command line") {
+  const FromShell set = read({{"APP_WINDOW", "7"}, {"APP_NO_PAGES", "1"}});
+  CHECK(set.window == 7);
+  CHECK(!set.pages);
+  REQUIRE(set.found.value().size() == 2);
+  CHECK(set.found.value()[0].flag == "--window");
+  CHECK(set.found.value()[0].variable == "APP_WINDOW");
+  CHECK(set.found.value()[0].value == "7");
+  CHECK(set.found.value()[1].value == "1");
+  const FromShell given = read({{"APP_WIN", "bad"}, {"APP_NO_PAGES", "1"}}, {"--window"});
+  CHECK(given.window == 4);
+  CHECK(given.found.value().size() == 1);
+  std::set<std::string> names;
+  const std::vector<const char*> words = {"--window=1", "--window", "2"};
+  const std::vector<Flag> flags = {
+      {"--window", "N", "", [](const std::string&) { return Status(); }}};
+  CHECK(parse_flags(words, flags, &names).ok());
+  CHECK(names == std::set<std::string>{"--window"});
+}
+
+TEST_CASE("an empty variable, and one that means the default, leave the flag alone") {
+  const FromShell set = read({{"APP_WIN", ""}, {"APP_NO_PAGES", "0"}});
+  CHECK(set.window == 4);
+  CHECK(set.pages);
+  CHECK(set.found.value().empty());
+}
+
+TEST_CASE("a bad variable is a usage error that names it") {
+  CHECK(read({{"APP_WIN", "10"}}).found.status().message() == "APP_WIN: 10 is not in 0..9");
+  CHECK(read({{"APP_WIN", "10"}}).found.status().code() == Code::kUsage);
+  CHECK(read({{"APP_NO_PAGES", "x"}}).found.status().message() ==
+        "APP_NO_PAGES: \"x\" is neither 0 nor 1");
+  CHECK(read({{"APP_WIN", "1"}, {"APP_WINDOW", "2"}}).found.status().message() ==
+        "APP_WIN and APP_WINDOW disagree: unset one, or give --window");
+  CHECK(read({{"APP_WIN", "1"}, {"APP_WINDOW", "1"}}).found.value().size() == 1);
 }
 
 }  // namespace

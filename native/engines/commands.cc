@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "engines/flags.h"
+#include "base/flags.h"
 
 namespace rota {
 namespace {

@@ -1,9 +1,8 @@
 // Flags of rota-strata.
 #include "engines/strata/options.h"
 
+#include <array>
 #include <climits>
-
-#include "engines/flags.h"
 
 namespace rota {
 namespace {
@@ -15,7 +14,8 @@ const char* const kIntro =
 
 const char* const kExample =
     "\nSIZE is a share of all routed experts (25%), or bytes with a unit (512MiB, 1.5GiB).\n"
-    "LOSSY knobs change what the model says; the engine names those in use when it is ready.\n\n"
+    "LOSSY knobs change what the model says; the engine names those in use when it is ready.\n"
+    "[NAME] is an environment variable that gives the value when the flag is not there.\n\n"
     "Example:\n"
     "  echo '{\"id\":1,\"op\":\"generate\",\"prompt\":[5,6,7],\"max_new\":16,\"ignore_eos\":true}' "
     "|\n"
@@ -58,15 +58,20 @@ std::vector<Flag> placement_flags(StrataOptions& o) {
        size(o.arena)},
       {"--rank", "FILE", "fill slots and arena in this order: lines \"layer expert\"",
        text(o.rank_file)},
-      {"--lru-window", "N",
+      {"--lru-window",
+       "N",
        "a missed expert enters a slot if it also missed in the layer's last N calls; 0 = never "
        "(default 4)",
-       whole(o.lru_window, 0, 1 << 20)},
+       whole(o.lru_window, 0, 1 << 20),
+       {{"STRATA_LRU_WIN"}}},
       {"--pcie", "F",
        "share of the arena's misses copied to the device, passes of one row (default 0)",
        number(o.pcie, 0, 1)},
-      {"--batch-pcie", "F", "the same for passes of several rows (default 0)",
-       number(o.batch_pcie, 0, 1)},
+      {"--batch-pcie",
+       "F",
+       "the same for passes of several rows (default 0)",
+       number(o.batch_pcie, 0, 1),
+       {{"STRATA_TIER_BATCH_PCIE"}}},
       {"--prefetch", "N",
        "experts a layer read from the file one layer ahead; 0 = none (default 2)",
        whole(o.prefetch, 0, 64)},
@@ -86,20 +91,32 @@ std::vector<Flag> model_flags(StrataOptions& o) {
       {"--draft", "PATH", "DSpark sidecar (default: MODEL's stem + .dspark.gguf, if it is there)",
        text(o.draft)},
       {"--device", "NAME", "host (default)", text(o.device)},
-      {"--threads", "N", "compute threads; 0 = physical cores (default 0)",
-       whole(o.threads, 0, 1024)},
+      {"--threads",
+       "N",
+       "compute threads; 0 = physical cores (default 0)",
+       whole(o.threads, 0, 1024),
+       {{"DS4_THREADS"}}},
       {"--pin", "on|off", "pin each compute thread to a core (default on)", on_off(o.pin)},
       {"--ctx", "N", "positions a sequence can have (default 4096)", whole(o.ctx, 1, INT_MAX)},
-      {"--prompt-batch", "N", "prompt rows a pass (default 64)", whole(o.prompt_batch, 1, 65536)},
-      {"--depth", "N", "tokens drafted a pass; 0 = no speculation (default 5, 0 without a sidecar)",
+      {"--prompt-batch",
+       "N",
+       "prompt rows a pass (default 64)",
+       whole(o.prompt_batch, 1, 65536),
+       {{"STRATA_PROMPT_BATCH"}}},
+      {"--depth",
+       "N",
+       "tokens drafted a pass; 0 = no speculation (default 5, 0 without a sidecar)",
        [&o](const std::string& t) {
          ROTA_ASSIGN_OR_RETURN(o.depth, parse_int(t, 0, 15));
          return Status();
-       }},
-      {"--conf", "F",
+       },
+       {{"STRATA_DSPARK_DEPTH"}}},
+      {"--conf",
+       "F",
        "verify only drafts before the first whose estimated acceptance is below F "
        "(default 0.6)",
-       number(o.confidence, 0, 1)},
+       number(o.confidence, 0, 1),
+       {{"STRATA_DSPARK_CONF"}}},
       {"--kv-quant", "on|off", "the caches' rounding the model was trained with (default on)",
        on_off(o.kv_quant)},
       {"--act-quant", "on|off", "round the inputs of quantised linears to fp8 (default off)",
@@ -122,9 +139,29 @@ Status check_device(const std::string& device) {
   return Status(Code::kUsage, "--device: \"" + device + "\" is unknown: host or cuda:N");
 }
 
+// Words that the family's recipes use for these knobs. Any shell may have them for something else,
+// so they are named and not read.
+struct BareName {
+  const char *name, *variable, *flag;
+};
+constexpr std::array<BareName, 2> kBareNames = {
+    {{"DEPTH", "STRATA_DSPARK_DEPTH", "--depth"}, {"CONF", "STRATA_DSPARK_CONF", "--conf"}}};
+
+std::vector<std::string> bare_names_set(const Environment& environment) {
+  std::vector<std::string> notes;
+  for (const BareName& bare : kBareNames) {
+    const char* value = environment(bare.name);
+    if (value == nullptr || *value == '\0') continue;
+    notes.push_back(std::string(bare.name) + " is set in the environment and not read: write " +
+                    bare.variable + ", or give " + bare.flag);
+  }
+  return notes;
+}
+
 }  // namespace
 
-Result<ParsedOptions> parse_strata_options(std::span<const char* const> arguments) {
+Result<ParsedOptions> parse_strata_options(std::span<const char* const> arguments,
+                                           const Environment& environment) {
   ParsedOptions parsed;
   StrataOptions& o = parsed.options;
   bool help = false, version = false;
@@ -138,10 +175,13 @@ Result<ParsedOptions> parse_strata_options(std::span<const char* const> argument
   };
   flags.push_back({"--help", nullptr, "this text", set(help)});
   flags.push_back({"--version", nullptr, "the version", set(version)});
-  ROTA_RETURN_IF_ERROR(parse_flags(arguments, flags));
+  std::set<std::string> given;
+  ROTA_RETURN_IF_ERROR(parse_flags(arguments, flags, &given));
   if (help) parsed.text = kIntro + flags_help(flags) + kExample;
   if (version) parsed.text = std::string("rota-strata ") + kStrataVersion + "\n";
   if (!parsed.text.empty()) return parsed;
+  ROTA_ASSIGN_OR_RETURN(o.from_environment, read_environment(flags, given, environment));
+  o.environment_notes = bare_names_set(environment);
   if (o.model.empty())
     return Status(Code::kUsage, "--model PATH is missing (--help shows an example)");
   if (o.draft_corrupt > 0 && o.draft_oracle.empty()) {

@@ -4,7 +4,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "base/flags.h"
 #include "base/status.h"
 #include "engines/size_value.h"
 
@@ -27,6 +29,9 @@ struct StrataOptions {
   bool kv_quant = true, act_quant = false;
   int file_readers = 4;
   int draft_corrupt = 0;
+
+  std::vector<FlagFromEnvironment> from_environment;
+  std::vector<std::string> environment_notes;  // what is set there and not read
 };
 
 struct ParsedOptions {
@@ -36,6 +41,8 @@ struct ParsedOptions {
 
 inline constexpr const char* kStrataVersion = "0.1.0";
 
-Result<ParsedOptions> parse_strata_options(std::span<const char* const> arguments);
+// A flag that is not among the arguments takes its value from the family's environment variables.
+Result<ParsedOptions> parse_strata_options(std::span<const char* const> arguments,
+                                           const Environment& environment);
 
 }  // namespace rota

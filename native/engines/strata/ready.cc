@@ -85,6 +85,15 @@ Json knobs_of(const StrataEngine& engine) {
           {"ledger", o.ledger}};
 }
 
+Json environment_of(const StrataOptions& options) {
+  Json out = Json::array();
+  for (const FlagFromEnvironment& from : options.from_environment) {
+    out.push_back(
+        {{"knob", from.flag.substr(2)}, {"variable", from.variable}, {"value", from.value}});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::string> lossy_knobs(const StrataOptions& options) {
@@ -105,6 +114,7 @@ std::string ready_event(const StrataEngine& engine) {
   out["sizes"] = sizes_of(engine);
   out["threads"] = engine.threads();
   out["knobs"] = knobs_of(engine);
+  out["environment"] = environment_of(engine.options());
   out["lossy"] = lossy_knobs(engine.options());
   out["load"] = {{"ms", engine.load_ms()}, {"read_bytes", engine.loaded_bytes()}};
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -125,6 +135,11 @@ std::vector<std::string> ready_lines(const StrataEngine& engine) {
   lines.push_back("serve: ready (ctx " + std::to_string(o.ctx) + ", prompt batch " +
                   std::to_string(o.prompt_batch) + ", DSpark depth " +
                   std::to_string(engine.depth()) + ")");
+  for (const FlagFromEnvironment& from : o.from_environment) {
+    lines.push_back("serve: " + from.flag + " from the environment: " + from.variable + "=" +
+                    from.value);
+  }
+  for (const std::string& note : o.environment_notes) lines.push_back("serve: " + note);
   std::string names;
   for (const std::string& name : lossy_knobs(o)) names += (names.empty() ? "" : ", ") + name;
   if (!names.empty()) {

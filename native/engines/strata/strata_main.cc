@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <vector>
 
 #include "base/clock.h"
@@ -51,7 +52,8 @@ rota::EngineProgress progress_to(rota::Outbox& outbox, const rota::Inbox& inbox)
 
 int main(int argc, char** argv) {
   const std::vector<const char*> arguments(argv + 1, argv + argc);
-  const auto parsed = rota::parse_strata_options(arguments);
+  const auto parsed =
+      rota::parse_strata_options(arguments, [](const char* name) { return std::getenv(name); });
   if (!parsed.ok()) return fail(parsed.status());
   if (!parsed.value().text.empty()) {
     std::fputs(parsed.value().text.c_str(), stdout);

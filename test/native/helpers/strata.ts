@@ -60,6 +60,7 @@ export interface Ready {
   sizes: Record<string, number | boolean>;
   threads: number;
   knobs: Record<string, string | number>;
+  environment: { knob: string; variable: string; value: string }[];
   lossy: string[];
   load: { ms: number; read_bytes: number };
 }
@@ -90,9 +91,14 @@ export function synthesise(folder: string, config: string, ...options: string[])
 }
 
 /** Runs it to its end with everything on stdin at once. */
-export function runStrata(args: readonly string[], input = ''): Exit {
+export function runStrata(
+  args: readonly string[],
+  input = '',
+  env: Readonly<Record<string, string>> = {},
+): Exit {
   const { status, signal, stdout, stderr } = spawnSync(binary, args, {
     input,
+    env: { ...process.env, ...env },
     encoding: 'utf8',
     timeout: 30_000,
   });

@@ -1,12 +1,14 @@
-// Sizes, flags and the memory refusal: what is accepted, and the one line for what is not.
-#include "engines/flags.h"
+// Sizes, strata's options and the memory refusal: what is accepted, and the one line for what is
+// not.
+#include "engines/strata/options.h"
 
 #include <doctest/doctest.h>
+
+#include <map>
 
 #include "base/temp_dir.h"
 #include "engines/memory_guard.h"
 #include "engines/size_value.h"
-#include "engines/strata/options.h"
 
 namespace rota {
 namespace {
@@ -17,8 +19,12 @@ uint64_t bytes(std::string_view text, uint64_t whole = 1000) {
   return size.value().of(whole);
 }
 
-Result<ParsedOptions> parse(std::vector<const char*> arguments) {
-  return parse_strata_options(arguments);
+Result<ParsedOptions> parse(std::vector<const char*> arguments,
+                            std::map<std::string, const char*> shell = {}) {
+  return parse_strata_options(arguments, [&shell](const char* name) {
+    const auto at = shell.find(name);
+    return at == shell.end() ? nullptr : at->second;
+  });
 }
 
 }  // namespace
@@ -66,20 +72,30 @@ TEST_CASE("every flag of the help is accepted by the parser") {
   }
 }
 
-TEST_CASE("the nearest name is found when there is one near") {
-  const std::vector<std::string_view> names = {"--slots", "--arena", "--route-bias-file"};
-  CHECK(nearest("--slot", names) == "--slots");
-  CHECK(nearest("--route_bias_file", names) == "--route-bias-file");
-  CHECK(nearest("--completely-different", names).empty());
-}
-
-TEST_CASE("numbers stay in their range") {
-  CHECK(parse_int("12", 0, 20).value() == 12);
-  CHECK(parse_int("21", 0, 20).status().message() == "21 is not in 0..20");
-  CHECK(parse_int("1x", 0, 20).status().message() == "\"1x\" is not a whole number");
-  CHECK(parse_number("0.25", 0, 1).value() == 0.25);
-  CHECK(parse_number("nan", 0, 1).status().message() == "\"nan\" is not a number");
-  CHECK(parse_number("1.01", 0, 1).status().message() == "1.01 is not in 0..1");
+TEST_CASE("the family's variables stand in for flags, and a flag wins") {
+  const auto parsed =
+      parse({"--model", "m.gguf", "--depth", "1"}, {{"STRATA_TIER_BATCH_PCIE", "0.0"},
+                                                    {"STRATA_LRU_WIN", "8"},
+                                                    {"STRATA_DSPARK_DEPTH", "4"},
+                                                    {"STRATA_DSPARK_CONF", "0.5"},
+                                                    {"STRATA_PROMPT_BATCH", "12288"},
+                                                    {"DS4_THREADS", "48"},
+                                                    {"CONF", "0.1"}});
+  REQUIRE(parsed.ok());
+  const StrataOptions& o = parsed.value().options;
+  CHECK(o.lru_window == 8);
+  CHECK(o.depth == 1);
+  CHECK(o.confidence == 0.5);
+  CHECK(o.prompt_batch == 12288);
+  CHECK(o.threads == 48);
+  REQUIRE(o.from_environment.size() == 5);
+  CHECK(o.environment_notes ==
+        std::vector<std::string>{"CONF is set in the environment and not read: write "
+                                 "STRATA_DSPARK_CONF, or give --conf"});
+  const auto bad = parse({"--model", "m.gguf"}, {{"STRATA_LRU_WIN", "-1"}});
+  CHECK(bad.status().message() == "STRATA_LRU_WIN: -1 is not in 0..1048576");
+  CHECK(bad.status().code() == Code::kUsage);
+  CHECK(parse({"--help"}, {{"STRATA_LRU_WIN", "-1"}}).ok());
 }
 
 TEST_CASE("the memory that is there is the least of the machine's and every group's") {
