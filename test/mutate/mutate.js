@@ -1,148 +1,106 @@
 #!/usr/bin/env node
-// Plants one mistake at a time in a copy of native/ and expects a test to notice. Owns the copy, the verdicts and the table;
-// knows no mistake by itself: they are in mutations.json, whose format README.md describes.
-import { spawnSync } from 'node:child_process';
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+// Plants one mistake at a time in a copy of the project and expects a test to notice. Owns the verdicts and the table; knows
+// no mistake by itself: they are in mutations/, whose format README.md describes.
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { compile, makeCopy, run } from './copy.js';
+import { pathInTree, readPlan, whyNotApplicable } from './plan.js';
 
-const usage = `Usage: npm run mutate [-- --only TEXT] [-- --list]
+const usage = `Usage: npm run mutate -- [--room ROOM] [--only TEXT] [--list | --check]
+  --room ROOM   only the mutations of mutations/ROOM.json
   --only TEXT   only mutations whose name or file contains TEXT
   --list        print the mutations and stop
-  --native DIR  the sources to copy (default: native)
+  --check       only see that each mutation can be planted
+  --tree DIR    the project to copy (default: this one)
+  --plan DIR    where suites.json and mutations/ are (default: beside this program)
   --work DIR    keep the copy and its build there, so that the next run starts at once (default: a temporary folder)
-Example: npm run mutate -- --only sinkhorn`;
+Example: npm run mutate -- --room experts --work /tmp/mutate`;
 
-const root = resolve(import.meta.dirname, '../..');
-
-// A mistake may leave a parameter or a variable unused: it must be caught by a test, not by a warning.
-const UNUSED_IS_FINE =
-  '-DCMAKE_CXX_FLAGS=-Wno-error=unused-parameter -Wno-error=unused-variable -Wno-error=unused-function';
-
+/** @param {string} message @returns {never} */
 function fail(message) {
   console.error(message);
   process.exit(2);
 }
 
 function readArguments() {
+  const text = /** @type {const} */ ({ type: 'string' });
+  const flag = /** @type {const} */ ({ type: 'boolean' });
   try {
     return parseArgs({
       options: {
-        only: { type: 'string' },
-        list: { type: 'boolean' },
-        help: { type: 'boolean' },
-        native: { type: 'string' },
-        work: { type: 'string' },
-        mutations: { type: 'string' },
+        room: text,
+        only: text,
+        list: flag,
+        check: flag,
+        help: flag,
+        tree: text,
+        work: text,
+        plan: text,
       },
     }).values;
   } catch (error) {
-    return fail(`${error.message}\n${usage}`);
+    return fail(`${/** @type {Error} */ (error).message}\n${usage}`);
   }
 }
 
-function run(command, args, options = {}) {
-  return spawnSync(command, args, { encoding: 'utf8', maxBuffer: 1 << 28, ...options });
-}
-
-/** Makes `to` hold what `from` holds; equal files keep their time stamps, so that a kept folder builds what changed. */
-function mirror(from, to, skip) {
-  mkdirSync(to, { recursive: true });
-  const names = readdirSync(from).filter((name) => join(from, name) !== skip);
-  for (const name of readdirSync(to)) if (!names.includes(name)) rmSync(join(to, name), { recursive: true });
-  for (const name of names) {
-    const [source, copy] = [join(from, name), join(to, name)];
-    if (statSync(source).isDirectory()) mirror(source, copy, skip);
-    else if (!existsSync(copy) || !readFileSync(source).equals(readFileSync(copy)))
-      copyFileSync(source, copy);
-  }
-}
-
-/** Copies the sources and configures a build beside them. */
-function prepare(source, kept) {
-  const folder = kept === undefined ? mkdtempSync(join(tmpdir(), 'rota-mutate-')) : resolve(kept);
-  if (kept === undefined) process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-  process.on('SIGINT', () => process.exit(130));
-  const [native, build] = [join(folder, 'native'), join(folder, 'build')];
-  mirror(source, native, join(source, 'build'));
-  const generator = run('ninja', ['--version']).status === 0 ? ['-G', 'Ninja'] : [];
-  const configured = run('cmake', [
-    '-S',
-    native,
-    '-B',
-    build,
-    ...generator,
-    '-DCMAKE_BUILD_TYPE=Release',
-    UNUSED_IS_FINE,
-  ]);
-  if (configured.status !== 0) fail(`the copy cannot be configured:\n${configured.stderr}`);
-  return { native, build };
-}
-
-function compile(build, targets) {
-  return run('cmake', ['--build', build, '-j', String(availableParallelism()), '--target', ...targets]);
-}
-
-/** Runs a suite's commands until one fails. Returns what failed, or null when every command passed. */
-function firstFailure(suite, build) {
-  const filled = (text) => text.replaceAll('{build}', build);
+/**
+ * Runs a suite's commands until one fails. Returns what failed, or null when every command passed.
+ * @param {import('./plan.js').Suite} suite
+ * @param {{tree: string, build: string}} place
+ */
+function firstFailure(suite, place) {
+  const filled = (/** @type {string} */ text) => text.replaceAll('{build}', place.build);
   const env = Object.fromEntries(
     Object.entries(suite.env ?? {}).map(([name, value]) => [name, filled(value)]),
   );
-  for (const [command, ...args] of suite.commands) {
+  for (const [command = '', ...args] of suite.commands) {
     const result = run(filled(command), args.map(filled), {
-      cwd: root,
+      cwd: place.tree,
       env: { ...process.env, ...env },
       timeout: (suite.timeoutSeconds ?? 300) * 1000,
       killSignal: 'SIGKILL',
     });
-    if (result.error?.code === 'ENOENT') fail(`${filled(command)}: no such program`);
+    if (/** @type {NodeJS.ErrnoException} */ (result.error)?.code === 'ENOENT')
+      fail(`${filled(command)}: no such program`);
     if (result.status !== 0) return describeFailure(command, result);
   }
   return null;
 }
 
-/** The first failed test's name from doctest's or vitest's output. */
+/**
+ * The first failed test's name from doctest's or vitest's output.
+ * @param {string} command
+ * @param {import('node:child_process').SpawnSyncReturns<string>} result
+ */
 function describeFailure(command, { stdout, stderr, signal }) {
   const text = `${stdout ?? ''}\n${stderr ?? ''}`;
   const name = /TEST CASE:\s*(.+)/.exec(text)?.[1] ?? /FAIL\s+(.+)/.exec(text)?.[1];
   return name?.trim() ?? (signal ? `${command} ended by ${signal}` : `${command} failed`);
 }
 
-function count(text, part) {
-  return text.split(part).length - 1;
-}
-
-/** Plants one mutation, judges it, and takes it out again. */
+/**
+ * Plants one mutation, judges it, and takes it out again.
+ * @param {import('./plan.js').Mutation} mutation
+ * @param {Record<string, import('./plan.js').Suite>} suites
+ * @param {{tree: string, build: string}} place
+ */
 function judge(mutation, suites, place) {
-  const path = join(place.native, mutation.file);
-  if (!existsSync(path)) return { verdict: 'no such file', detail: mutation.file };
+  const problem = whyNotApplicable(mutation, place.tree);
+  if (problem !== null) return { verdict: 'does not apply', detail: problem };
+  const path = join(place.tree, pathInTree(mutation.file));
   const original = readFileSync(path, 'utf8');
-  const found = count(original, mutation.find);
-  if (found !== 1)
-    return { verdict: 'does not apply', detail: `"find" occurs ${found} times in ${mutation.file}` };
   writeFileSync(
     path,
     original.replace(mutation.find, () => mutation.replace),
   );
   try {
     for (const name of mutation.suites) {
-      const suite = suites[name];
+      const suite = /** @type {import('./plan.js').Suite} */ (suites[name]);
       const built = compile(place.build, suite.targets);
       if (built.status !== 0)
         return { verdict: 'does not build', detail: /error: .*/.exec(built.stdout)?.[0] ?? '' };
-      const failure = firstFailure(suite, place.build);
+      const failure = firstFailure(suite, place);
       if (failure !== null) return { verdict: 'caught', detail: failure };
     }
     return { verdict: 'SURVIVED', detail: '' };
@@ -151,47 +109,69 @@ function judge(mutation, suites, place) {
   }
 }
 
-/** Without mutations every suite must pass, or the verdicts would mean nothing. */
+/**
+ * Without mutations every suite must pass, or the verdicts would mean nothing.
+ * @param {string[]} names
+ * @param {Record<string, import('./plan.js').Suite>} suites
+ * @param {{tree: string, build: string}} place
+ */
 function checkBaseline(names, suites, place) {
   for (const name of names) {
-    const built = compile(place.build, suites[name].targets);
+    const suite = /** @type {import('./plan.js').Suite} */ (suites[name]);
+    const built = compile(place.build, suite.targets);
     if (built.status !== 0) fail(`suite ${name} does not build:\n${built.stdout.slice(-4000)}`);
-    const failure = firstFailure(suites[name], place.build);
+    const failure = firstFailure(suite, place);
     if (failure !== null) fail(`suite ${name} fails without any mutation: ${failure}`);
   }
 }
 
-function main() {
-  const options = readArguments();
-  if (options.help) return console.log(usage);
-  const file = resolve(options.mutations ?? join(import.meta.dirname, 'mutations.json'));
-  const { suites, mutations } = JSON.parse(readFileSync(file, 'utf8'));
-  for (const { name, suites: named } of mutations) {
-    const unknown = named.find((suite) => suites[suite] === undefined);
-    if (unknown !== undefined)
-      fail(`mutation "${name}" names suite "${unknown}", which ${file} does not define`);
-  }
-  const chosen = mutations.filter(({ name, file: path }) => `${name} ${path}`.includes(options.only ?? ''));
-  if (chosen.length === 0) fail(`no mutation contains "${options.only}"`);
-  if (options.list) return console.log(chosen.map(({ name, file: path }) => `${path}: ${name}`).join('\n'));
-
-  const place = prepare(resolve(root, options.native ?? 'native'), options.work);
-  checkBaseline([...new Set(chosen.flatMap((mutation) => mutation.suites))], suites, place);
+/**
+ * @param {import('./plan.js').Mutation[]} chosen
+ * @param {(mutation: import('./plan.js').Mutation) => {verdict: string, detail: string}} verdictOf
+ */
+function printVerdicts(chosen, verdictOf) {
   const bad = [];
+  const began = performance.now();
   for (const [index, mutation] of chosen.entries()) {
     const start = performance.now();
-    const { verdict, detail } = judge(mutation, suites, place);
+    const { verdict, detail } = verdictOf(mutation);
     const seconds = ((performance.now() - start) / 1000).toFixed(0).padStart(3);
     console.log(
       `${String(index + 1).padStart(3)}/${chosen.length} ${verdict.padEnd(14)} ${seconds} s  ${mutation.name}  <- ${detail}`,
     );
     if (verdict !== 'caught') bad.push(`${verdict}: ${mutation.name} (${mutation.file})`);
   }
-  console.log(`${chosen.length - bad.length} of ${chosen.length} mutations caught`);
-  if (bad.length > 0) {
-    console.log(bad.join('\n'));
-    process.exitCode = 1;
+  const minutes = ((performance.now() - began) / 60_000).toFixed(1);
+  console.log(`${chosen.length - bad.length} of ${chosen.length} mutations caught in ${minutes} min`);
+  if (bad.length === 0) return;
+  console.log(bad.join('\n'));
+  process.exitCode = 1;
+}
+
+function main() {
+  const options = readArguments();
+  if (options.help) return console.log(usage);
+  const tree = resolve(options.tree ?? resolve(import.meta.dirname, '../..'));
+  const { suites, mutations, problems } = readPlan(resolve(options.plan ?? import.meta.dirname));
+  if (problems.length > 0) fail(problems.join('\n'));
+  const chosen = mutations
+    .filter(({ room }) => room === (options.room ?? room))
+    .filter(({ name, file }) => `${name} ${file}`.includes(options.only ?? ''));
+  if (chosen.length === 0)
+    fail(`no mutation of ${options.room ?? 'any room'} contains "${options.only ?? ''}"`);
+  if (options.list) return console.log(chosen.map(({ name, file }) => `${file}: ${name}`).join('\n'));
+  if (options.check) {
+    const stale = chosen.flatMap((mutation) => {
+      const problem = whyNotApplicable(mutation, tree);
+      return problem === null ? [] : [`mutations/${mutation.room}.json: "${mutation.name}": ${problem}`];
+    });
+    if (stale.length > 0) fail(stale.join('\n'));
+    return console.log(`${chosen.length} mutations can be planted`);
   }
+  const copy = makeCopy(tree, options.work);
+  if ('failure' in copy) return fail(copy.failure);
+  checkBaseline([...new Set(chosen.flatMap((mutation) => mutation.suites))], suites, copy.place);
+  printVerdicts(chosen, (mutation) => judge(mutation, suites, copy.place));
 }
 
 main();

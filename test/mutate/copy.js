@@ -1,0 +1,84 @@
+// The copy of the tree in which mistakes are planted, and its native build. Owns both; judges nothing.
+import { spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+/** What the build and the tests read. */
+const COPIED = ['native', 'src', 'test', 'bin', 'engines', 'protocols', 'docs', 'README.md'];
+const SETTINGS = ['package.json', 'tsconfig.json', 'vitest.config.ts'];
+
+// A mistake may leave a parameter or a variable unused: it must be caught by a test, not by a warning.
+const UNUSED_IS_FINE =
+  '-DCMAKE_CXX_FLAGS=-Wno-error=unused-parameter -Wno-error=unused-variable -Wno-error=unused-function';
+
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @param {import('node:child_process').SpawnSyncOptions} [options]
+ */
+export function run(command, args, options = {}) {
+  return /** @type {import('node:child_process').SpawnSyncReturns<string>} */ (
+    spawnSync(command, args, { maxBuffer: 1 << 28, ...options, encoding: 'utf8' })
+  );
+}
+
+/**
+ * Makes `to` hold what `from` holds; equal files keep their time stamps, so that a kept folder builds what changed.
+ * @param {string} from
+ * @param {string} to
+ * @param {string} [skip]
+ */
+function mirror(from, to, skip) {
+  if (!statSync(from).isDirectory()) {
+    if (!existsSync(to) || !readFileSync(from).equals(readFileSync(to))) copyFileSync(from, to);
+    return;
+  }
+  mkdirSync(to, { recursive: true });
+  const names = readdirSync(from).filter((name) => join(from, name) !== skip);
+  for (const name of readdirSync(to)) if (!names.includes(name)) rmSync(join(to, name), { recursive: true });
+  for (const name of names) mirror(join(from, name), join(to, name), skip);
+}
+
+/**
+ * Copies the tree and configures a build in it.
+ * @param {string} root
+ * @param {string | undefined} kept a folder that stays for the next run
+ * @returns {{place: {tree: string, build: string}} | {failure: string}}
+ */
+export function makeCopy(root, kept) {
+  const tree = kept === undefined ? mkdtempSync(join(tmpdir(), 'rota-mutate-')) : resolve(kept);
+  if (kept === undefined) process.on('exit', () => rmSync(tree, { recursive: true, force: true }));
+  process.on('SIGINT', () => process.exit(130));
+  process.on('SIGTERM', () => process.exit(143));
+  mkdirSync(tree, { recursive: true });
+  for (const name of [...COPIED, ...SETTINGS])
+    if (existsSync(join(root, name))) mirror(join(root, name), join(tree, name), join(root, 'native/build'));
+  const modules = join(tree, 'node_modules');
+  if (!existsSync(modules) && existsSync(join(root, 'node_modules')))
+    symlinkSync(resolve(root, 'node_modules'), modules);
+  const build = join(tree, 'build');
+  const generator = run('ninja', ['--version']).status === 0 ? ['-G', 'Ninja'] : [];
+  const sources = ['-S', join(tree, 'native'), '-B', build];
+  const configured = run('cmake', [...sources, ...generator, '-DCMAKE_BUILD_TYPE=Release', UNUSED_IS_FINE]);
+  if (configured.status !== 0) return { failure: `the copy cannot be configured:\n${configured.stderr}` };
+  return { place: { tree, build } };
+}
+
+/**
+ * @param {string} build
+ * @param {string[]} targets
+ */
+export function compile(build, targets) {
+  return run('cmake', ['--build', build, '-j', String(availableParallelism()), '--target', ...targets]);
+}

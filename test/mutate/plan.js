@@ -1,0 +1,80 @@
+// Which mistakes are planted and what must catch them. Owns the reading and checking of suites.json and mutations/*.json; plants nothing.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * @typedef {{targets: string[], commands: string[][], env?: Record<string, string>, timeoutSeconds?: number}} Suite
+ * @typedef {{name: string, file: string, find: string, replace: string, suites: string[], room: string}} Mutation
+ */
+
+/** What a vitest file may start; `tests` of a mutation stands for such a suite. */
+const PROGRAMS = ['rota-strata', 'rota-model', 'rota-probe'];
+
+/**
+ * A suite for these vitest files alone, so that a mistake costs one file's time.
+ * @param {string[]} tests
+ * @returns {Suite}
+ */
+function vitestSuite(tests) {
+  return {
+    targets: PROGRAMS,
+    commands: [['node', 'node_modules/vitest/vitest.mjs', 'run', ...tests]],
+    env: { ROTA_BUILD: '{build}/bin' },
+    timeoutSeconds: 300,
+  };
+}
+
+/** Where a mutated file lies below the project's root: TypeScript by its own path, all else in native/. @param {string} file */
+export function pathInTree(file) {
+  return /^(src|bin)\//.test(file) ? file : join('native', file);
+}
+
+/**
+ * @param {string} folder holds suites.json and mutations/
+ * @returns {{suites: Record<string, Suite>, mutations: Mutation[], problems: string[]}}
+ */
+export function readPlan(folder) {
+  /** @type {Record<string, Suite>} */
+  const suites = JSON.parse(readFileSync(join(folder, 'suites.json'), 'utf8'));
+  /** @type {Mutation[]} */
+  const mutations = [];
+  /** @type {string[]} */
+  const problems = [];
+  for (const file of readdirSync(join(folder, 'mutations')).sort()) {
+    const room = file.replace(/\.json$/, '');
+    for (const entry of JSON.parse(readFileSync(join(folder, 'mutations', file), 'utf8'))) {
+      const { tests, ...mutation } = entry;
+      if (tests !== undefined) suites[tests.join(' ')] = vitestSuite(tests);
+      mutations.push({
+        ...mutation,
+        room,
+        suites: [...(mutation.suites ?? []), ...(tests ? [tests.join(' ')] : [])],
+      });
+    }
+  }
+  const seen = new Map();
+  for (const { name, room, suites: named } of mutations) {
+    const where = `mutations/${room}.json: "${name}"`;
+    if (seen.has(name))
+      problems.push(`${where} is in mutations/${seen.get(name)}.json too: names are to differ`);
+    seen.set(name, room);
+    if (named.length === 0) problems.push(`${where} has neither suites nor tests`);
+    for (const suite of named)
+      if (suites[suite] === undefined)
+        problems.push(`${where} names suite "${suite}", which suites.json does not define`);
+  }
+  return { suites, mutations, problems };
+}
+
+/**
+ * What keeps a mutation from being planted in this tree, or null.
+ * @param {Mutation} mutation
+ * @param {string} tree
+ */
+export function whyNotApplicable({ file, find, replace }, tree) {
+  const path = join(tree, pathInTree(file));
+  if (!existsSync(path)) return `no such file: ${file}`;
+  if (find === replace) return 'it changes nothing';
+  const found = readFileSync(path, 'utf8').split(find).length - 1;
+  return found === 1 ? null : `"find" occurs ${found} times in ${file}`;
+}

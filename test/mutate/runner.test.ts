@@ -1,0 +1,63 @@
+// The runner is proven on a small project of its own: what must catch does, what survives is said, and stale plans are refused.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+
+const program = path.join(import.meta.dirname, 'mutate.js');
+const trees: string[] = [];
+
+afterEach(() => {
+  for (const tree of trees.splice(0)) rmSync(tree, { recursive: true, force: true });
+});
+
+const GOOD = { name: 'one becomes two', file: 'src/one.ts', find: '= 1', replace: '= 2', suites: ['one'] };
+
+/** A project whose one suite is a program that fails unless src/one.ts says 1. */
+function project(rooms: Record<string, readonly object[]>): string {
+  const tree = mkdtempSync(path.join(tmpdir(), 'rota-mutate-test-'));
+  trees.push(tree);
+  const write = (file: string, text: string) => {
+    mkdirSync(path.dirname(path.join(tree, file)), { recursive: true });
+    writeFileSync(path.join(tree, file), text);
+  };
+  write('src/one.ts', 'export const one = 1;\n');
+  write(
+    'native/CMakeLists.txt',
+    'cmake_minimum_required(VERSION 3.22)\nproject(x NONE)\nadd_custom_target(x)\n',
+  );
+  const suite = { targets: ['x'], commands: [['grep', '-q', 'one = 1', 'src/one.ts']] };
+  write('suites.json', JSON.stringify({ one: suite }));
+  for (const [room, mutations] of Object.entries(rooms))
+    write(`mutations/${room}.json`, JSON.stringify(mutations));
+  return tree;
+}
+
+function mutate(tree: string, ...args: string[]): { status: number | null; said: string } {
+  const argv = [program, '--tree', tree, '--plan', tree, ...args];
+  const { status, stdout, stderr } = spawnSync(process.execPath, argv, { encoding: 'utf8' });
+  return { status, said: stdout + stderr };
+}
+
+test('a mistake in TypeScript is planted, caught and taken out; one that nothing notices survives', () => {
+  const quiet = { ...GOOD, name: 'const becomes let', find: 'const', replace: 'let' };
+  const tree = project({ a: [GOOD], b: [quiet] });
+  expect(mutate(tree, '--room', 'a')).toMatchObject({ status: 0 });
+  const both = mutate(tree, '--work', path.join(tree, 'work'));
+  expect(both.status).toBe(1);
+  expect(both.said).toMatch(/1\/2 caught .* one becomes two/);
+  expect(both.said).toContain('SURVIVED: const becomes let (src/one.ts)');
+});
+
+test.each([
+  ['a name twice', { a: [GOOD], b: [GOOD] }, /"one becomes two" is in mutations\/a\.json too/],
+  ['an unknown suite', { a: [{ ...GOOD, suites: ['two'] }] }, /names suite "two"/],
+  ['no suite', { a: [{ ...GOOD, suites: [] }] }, /has neither suites nor tests/],
+  ['a text that is gone', { a: [{ ...GOOD, find: '= 3' }] }, /"find" occurs 0 times in src\/one\.ts/],
+  ['a file that is gone', { a: [{ ...GOOD, file: 'model/x.cc' }] }, /no such file: model\/x\.cc/],
+])('%s is refused by --check', (_, rooms, says) => {
+  const { status, said } = mutate(project(rooms), '--check');
+  expect(status).toBe(2);
+  expect(said).toMatch(says);
+});
