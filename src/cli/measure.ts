@@ -121,6 +121,7 @@ async function tryArms(
     logFolder,
     command,
     shareMachine: options.shareMachine === true,
+    onNotice: (text) => context.tell(`note: ${text}\n`),
     onResult: ({ arm, problem, loadMs, tokens, logTail }) => {
       const load = loadMs === null ? 'n/a' : `${(loadMs / 1000).toFixed(1)} s`;
       if (!options.json)

@@ -5,6 +5,8 @@ import { closeSync, openSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { EngineError } from '../core/errors.ts';
 import { identify, type ProcessId } from '../machine/processes.ts';
+import type { EngineDescriptor } from '../schema/descriptor.ts';
+import { withoutKnobs } from './environment.ts';
 import type { Guard, Leash } from './guard.ts';
 import { readLogTail } from './log-tail.ts';
 
@@ -36,7 +38,9 @@ export function describeExit(exit: Exit): string {
 
 export interface LaunchOptions {
   readonly argv: readonly string[];
+  /** What the knobs set. */
   readonly env: Readonly<Record<string, string>>;
+  readonly descriptor: Pick<EngineDescriptor, 'knobs'>;
   readonly logFile: string;
   readonly guard: Guard;
 }
@@ -65,7 +69,12 @@ export async function launchEngine(options: LaunchOptions): Promise<EngineProces
     child = spawn(program, args, {
       detached: true,
       stdio: ['pipe', 'pipe', log],
-      env: { ...process.env, ...FIXED_ENV, ...options.env, ...leash.env },
+      env: {
+        ...withoutKnobs(options.descriptor.knobs, process.env),
+        ...FIXED_ENV,
+        ...options.env,
+        ...leash.env,
+      },
     });
   } finally {
     closeSync(log);

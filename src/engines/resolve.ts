@@ -7,7 +7,7 @@ import { type Knobs, renderKnob } from '../schema/knobs.ts';
 
 export interface ResolvedCommand {
   readonly argv: readonly string[];
-  /** What the knobs set; the rest of the environment is inherited. */
+  /** What the knobs set; the rest of the environment is inherited, other variables of knobs excepted. */
   readonly env: Readonly<Record<string, string>>;
 }
 

@@ -15,7 +15,7 @@ import { createStdioClient, RefusedError, type StdioClient } from './stdio-clien
 import { type StopReport, stopEngine } from './stop.ts';
 
 export interface SessionOptions {
-  readonly descriptor: Pick<EngineDescriptor, 'ready' | 'stop'>;
+  readonly descriptor: Pick<EngineDescriptor, 'ready' | 'stop' | 'knobs'>;
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly logFile: string;

@@ -4,8 +4,10 @@ import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import path from 'node:path';
 import { EngineError, UserError } from '../core/errors.ts';
 import type { Plan } from '../core/records/plan.ts';
+import { type Environment, inheritedNotice } from '../engines/environment.ts';
 import type { Clock } from '../machine/clock.ts';
 import { loadBetween, physicalDisks, readSnapshot } from '../machine/load-snapshot.ts';
+import type { EngineDescriptor } from '../schema/descriptor.ts';
 
 /** Journal, telemetry and logs of a long session stay far below this. */
 const NEEDED_BYTES = 200 * 1024 ** 2;
@@ -74,4 +76,14 @@ export async function foreignLoadNow(
   if (foreignCpuShare === null || foreignCpuShare <= plan.guards.foreignCpuShare) return null;
   const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
   return `other programs use ${percent(foreignCpuShare)} of all cores now; windows above ${percent(plan.guards.foreignCpuShare)} will be flagged`;
+}
+
+/** One line for each engine whose knobs somebody set in the environment, where no arm would show them. */
+export function inheritedNotices(
+  plan: Plan,
+  descriptorOf: (engine: string) => EngineDescriptor,
+  environment: Environment = process.env,
+): string[] {
+  const engines = [...new Set(plan.arms.map((arm) => arm.engine))];
+  return engines.flatMap((engine) => inheritedNotice(descriptorOf(engine).knobs, environment) ?? []);
 }

@@ -17,7 +17,7 @@ import { runBlocks, runsDone } from './blocks.ts';
 import { measureCeiling, type Probe } from './ceilings.ts';
 import { defaultRequestTimeoutMs, type PromptIds, type SessionContext } from './context.ts';
 import { Interrupted, type Interrupts, listenForInterrupts } from './interrupts.ts';
-import { checkNeeds, foreignLoadNow } from './preflight.ts';
+import { checkNeeds, foreignLoadNow, inheritedNotices } from './preflight.ts';
 import { createProgressMeter, type OnProgress } from './progress.ts';
 import { writeVerdict } from './verdict-file.ts';
 
@@ -145,6 +145,7 @@ async function recordSession(options: SessionOptions, held: Omit<Held, 'gpus'>):
   using journal = openRecord(options, plan);
   const notice = await foreignLoadNow(plan, clock, guard.id === null ? [] : [guard.id.pid]);
   if (notice !== null) options.onNotice(notice);
+  for (const line of inheritedNotices(plan, options.descriptorOf)) options.onNotice(line);
   await journalSession(options, journal, clock);
   const gpus = await startGpuMonitor({
     monotonicMs: () => clock.monotonicMs(),

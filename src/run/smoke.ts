@@ -10,7 +10,7 @@ import { lockMachine } from '../machine/lock.ts';
 import type { EngineDescriptor } from '../schema/descriptor.ts';
 import { defaultRequestTimeoutMs, type PromptIds } from './context.ts';
 import { type Interrupted, listenForInterrupts } from './interrupts.ts';
-import { checkNeeds } from './preflight.ts';
+import { checkNeeds, inheritedNotices } from './preflight.ts';
 
 const TOKENS = 16;
 
@@ -32,6 +32,7 @@ export interface SmokeOptions {
   readonly command: string;
   readonly shareMachine: boolean;
   readonly onResult: (result: SmokeResult) => void;
+  readonly onNotice?: (text: string) => void;
   readonly clock?: Clock;
   readonly lockFolder?: string;
 }
@@ -87,6 +88,7 @@ async function smokeArm(
 export async function smoke(options: SmokeOptions): Promise<SmokeResult[]> {
   const clock = options.clock ?? systemClock;
   checkNeeds(options.plan, options.logFolder);
+  for (const line of inheritedNotices(options.plan, options.descriptorOf)) options.onNotice?.(line);
   const exitNow = (second: Interrupted): void => process.exit(second.exitCode);
   using interrupts = listenForInterrupts(exitNow);
   await using guard = await startGuard();

@@ -21,15 +21,17 @@ describe('rota run', () => {
     const { exitCode, stdout } = await bench.rota('run', 'tiny.yaml', '--plan');
     expect(exitCode).toBe(0);
     expect(stdout).toContain('2 arms');
-    const plan = JSON.parse((await bench.rota('run', 'tiny.yaml', '--plan', '--json')).stdout);
+    bench.write('alias.yaml', protocol({ arms: { base: {}, fast: { FAKE_RATE: 3000 } } }));
+    const plan = JSON.parse((await bench.rota('run', 'alias.yaml', '--plan', '--json')).stdout);
     expect(plan.runs).toHaveLength(4);
     expect(plan.arms[1].argv.slice(-2)).toEqual(['--rate', '3000']);
     expect(() => readdirSync(bench.path('results'))).toThrow();
   });
 
   it('starts every arm and stops', async () => {
-    const good = await bench.rota('run', 'tiny.yaml', '--smoke', SHARE);
+    const good = await bench.rotaWith({ FAKE_RATE: '1' }, 'run', 'tiny.yaml', '--smoke', SHARE);
     expect(good.exitCode).toBe(0);
+    expect(good.stderr).toContain('note: kept from the engine, for only an arm sets knobs: FAKE_RATE (rate)');
     expect(good.stdout.replace(/\d+\.\d s/g, 'N s')).toMatchInlineSnapshot(`
       "ok    base: ready in N s, 16 tokens
       ok    fast: ready in N s, 16 tokens"

@@ -103,7 +103,9 @@ describe('commands that only look', () => {
     const { stdout } = await bench.rota('doctor', '--json');
     const names = JSON.parse(stdout).findings.map((finding: { name: string }) => finding.name);
     expect(names).toContain('page cache');
-    expect((await bench.rota('doctor')).stdout).toMatch(/^(ok|missing) +compiler/);
+    const { stdout: lines } = await bench.rotaWith({ ROTA_CPU: 'portable' }, 'doctor');
+    expect(lines).toMatch(/^(ok|missing) +compiler/);
+    expect(lines).toMatch(/^warn +environment +ROTA_CPU would set knobs: .*\n +remedy: unset ROTA_CPU$/m);
   });
 
   it('engines, and the knobs of one', async () => {

@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { disk } from '../../src/machine/doctor/disk.ts';
 import { examine } from '../../src/machine/doctor/doctor.ts';
+import { environment } from '../../src/machine/doctor/environment.ts';
 import type { Finding, Sources } from '../../src/machine/doctor/finding.ts';
 import { governor, numa, otherLoad } from '../../src/machine/doctor/processors.ts';
 import { thisMachine } from '../../src/machine/doctor/this-machine.ts';
@@ -58,6 +59,37 @@ describe('processors', () => {
   });
 });
 
+describe('environment', () => {
+  it('names the variables that would set a knob', () => {
+    expect([
+      environment(null),
+      environment([]),
+      environment(['STRATA_A', 'STRATA_B']),
+    ]).toMatchInlineSnapshot(`
+      [
+        {
+          "name": "environment",
+          "remedy": "rota engines",
+          "state": "unknown",
+          "value": "the descriptors cannot be read",
+        },
+        {
+          "name": "environment",
+          "remedy": null,
+          "state": "ok",
+          "value": "no variable sets a knob",
+        },
+        {
+          "name": "environment",
+          "remedy": "unset STRATA_A STRATA_B",
+          "state": "warn",
+          "value": "STRATA_A, STRATA_B would set knobs: kept from the engines, only an arm sets them",
+        },
+      ]
+    `);
+  });
+});
+
 describe('disk', () => {
   const mountinfo =
     '1 0 8:1 / / rw - ext4 /dev/sda rw\n2 1 0:5 / /work rw - tmpfs tmpfs rw\n3 1 0:6 / /workshop rw - xfs x rw\n';
@@ -87,6 +119,7 @@ describe('the whole examination', () => {
     const findings = examine(machine({ freeBytes: null, directIo: 'unknown' }), {
       models: '/m',
       results: '/r',
+      inherited: null,
     });
     const states = Object.fromEntries(findings.map((finding) => [finding.name, finding.state]));
     expect(Object.values(states)).not.toContain('ok');
@@ -100,6 +133,7 @@ describe('the whole examination', () => {
         "compiler": "missing",
         "disk: models": "unknown",
         "disk: results": "unknown",
+        "environment": "unknown",
         "governor": "unknown",
         "huge pages": "unknown",
         "memlock": "unknown",
@@ -116,7 +150,11 @@ describe('the whole examination', () => {
   });
 
   it('gives each bad finding of this machine a remedy of one line', () => {
-    const findings = examine(thisMachine, { models: `${tmpdir()}/not/there/yet`, results: tmpdir() });
+    const findings = examine(thisMachine, {
+      models: `${tmpdir()}/not/there/yet`,
+      results: tmpdir(),
+      inherited: ['STRATA_X'],
+    });
     expect(new Set(findings.map((finding) => finding.name)).size).toBe(findings.length);
     for (const finding of findings) {
       expect(finding.value).not.toBe('');

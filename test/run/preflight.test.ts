@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { EngineError, UserError } from '../../src/core/errors.ts';
 import { systemClock } from '../../src/machine/clock.ts';
-import { checkNeeds, foreignLoadNow } from '../../src/run/preflight.ts';
+import { checkNeeds, foreignLoadNow, inheritedNotices } from '../../src/run/preflight.ts';
 import { temporaryFolder } from '../engines/helpers/fake.ts';
 import { fakeProtocol, preparedPlan } from './helpers/fake-session.ts';
 
@@ -48,4 +48,16 @@ test('the load of others is told when it is above the guard, and only then', asy
   expect(await foreignLoadNow(quiet, systemClock, [])).toBeNull();
   const strict = { ...plan, guards: { foreignCpuShare: -1, foreignGpuPercent: 15 } };
   expect(await foreignLoadNow(strict, systemClock, [])).toMatch(/^other programs use \d+ % of all cores now/);
+});
+
+test('knobs set in the environment are told once for each engine', () => {
+  using folder = temporaryFolder();
+  const { complete } = fakeProtocol(folder.path, { a: {}, b: { rate: 9 } });
+  const rate = { type: 'number', env: 'FAKE_RATE', effect: 'exact', summary: 's' } as const;
+  const descriptorOf = () => ({ ...complete.descriptor, knobs: { rate } });
+  const plan = planIn(folder.path);
+  expect(inheritedNotices(plan, descriptorOf, { FAKE_RATE: '1' })).toEqual([
+    'kept from the engine, for only an arm sets knobs: FAKE_RATE (rate) of the environment',
+  ]);
+  expect(inheritedNotices(plan, descriptorOf, {})).toEqual([]);
 });

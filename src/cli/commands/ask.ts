@@ -7,6 +7,7 @@ import { Command } from '@commander-js/extra-typings';
 import { EngineError, EXIT } from '../../core/errors.ts';
 import type { GenerateRequest, GenerateResult } from '../../core/records/answer.ts';
 import { binaryPath } from '../../engines/build.ts';
+import { inheritedNotice } from '../../engines/environment.ts';
 import { startGuard } from '../../engines/guard.ts';
 import { resolveCommand } from '../../engines/resolve.ts';
 import { openSession } from '../../engines/session.ts';
@@ -58,6 +59,8 @@ export function askCommand(context: Context) {
 async function ask(context: Context, engine: string, text: string, options: AskOptions): Promise<void> {
   const descriptor = loadDescriptor(context.engines, engine);
   const knobs = knobArguments(descriptor, options.knob);
+  const inherited = inheritedNotice(descriptor.knobs, process.env);
+  if (inherited !== null) context.tell(`note: ${inherited}\n`);
   const model = await ensureModel(modelArgument(options.model), {
     tool: modelToolPath(context.root),
     folder: context.models,

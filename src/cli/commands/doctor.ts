@@ -1,9 +1,11 @@
 // rota doctor: what would spoil a measurement on this machine, and the remedy of each.
 import { Command } from '@commander-js/extra-typings';
 import { EXIT } from '../../core/errors.ts';
+import { inheritedVariables } from '../../engines/environment.ts';
 import { examine } from '../../machine/doctor/doctor.ts';
 import type { Finding, FindingState } from '../../machine/doctor/finding.ts';
 import { thisMachine } from '../../machine/doctor/this-machine.ts';
+import { engineNames, loadDescriptor } from '../../schema/load.ts';
 import type { Context } from '../context.ts';
 
 export function doctorCommand(context: Context) {
@@ -15,10 +17,21 @@ export function doctorCommand(context: Context) {
       '\nExits with 3 when something needed is missing.\n\nExample:\n  rota doctor --json',
     )
     .action(({ json }) => {
-      const findings = examine(thisMachine, context);
+      const { models, results } = context;
+      const findings = examine(thisMachine, { models, results, inherited: inherited(context) });
       context.print(json ? `${JSON.stringify({ findings }, null, 2)}\n` : findingLines(findings, context));
       if (findings.some((finding) => finding.state === 'missing')) process.exitCode = EXIT.couldNotMeasure;
     });
+}
+
+function inherited({ engines }: Context): string[] | null {
+  try {
+    const specs = engineNames(engines).map((name) => loadDescriptor(engines, name).knobs);
+    return [...new Set(specs.flatMap((knobs) => inheritedVariables(knobs, process.env)))].sort();
+  } catch {
+    // What is wrong with a descriptor is told where it is used.
+    return null;
+  }
 }
 
 function findingLines(findings: readonly Finding[], { colors }: Context): string {

@@ -1,6 +1,7 @@
 // Looks at the machine once and says what would spoil a measurement. Owns the list of questions and their order.
 import { cgroupMemory, cpuQuota } from './cgroup.ts';
 import { disk } from './disk.ts';
+import { environment } from './environment.ts';
 import type { Finding, Sources } from './finding.ts';
 import { gpu, gpuUsers } from './gpu.ts';
 import { growingMemory, hugePages, memlock, pageCache, swap } from './memory.ts';
@@ -10,6 +11,8 @@ import { buildTool, cmake, compiler, debianPackages, nvcc } from './tools.ts';
 export interface Places {
   readonly models: string;
   readonly results: string;
+  /** Variables of the environment that set a knob, each with the knob it sets; null where the engines cannot be read. */
+  readonly inherited: readonly string[] | null;
 }
 
 export function examine(sources: Sources, places: Places): readonly Finding[] {
@@ -31,6 +34,7 @@ export function examine(sources: Sources, places: Places): readonly Finding[] {
     governor(sources),
     cpuQuota(sources),
     otherLoad(sources),
+    environment(places.inherited),
     disk(sources, 'models', places.models),
     disk(sources, 'results', places.results),
   ];

@@ -17,12 +17,14 @@ export interface Bench {
   path(name: string): string;
   write(name: string, value: unknown): string;
   rota(...argv: string[]): ReturnType<typeof start>;
+  /** With more variables in its environment. */
+  rotaWith(env: Readonly<Record<string, string>>, ...argv: string[]): ReturnType<typeof start>;
   /** What the command printed, with everything that changes from run to run replaced. */
   steady(text: string): string;
   remove(): void;
 }
 
-function start(folder: string, argv: readonly string[]) {
+function start(folder: string, argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const places = ['--engines', join(folder, 'engines'), '--results', join(folder, 'results')];
   const [command, ...rest] = argv;
   const takesPlaces = command !== undefined && !/^-|^(doctor|model)$/.test(command);
@@ -31,7 +33,7 @@ function start(folder: string, argv: readonly string[]) {
     cwd: folder,
     reject: false,
     stdin: 'ignore',
-    env: { NO_COLOR: '1' },
+    env: { NO_COLOR: '1', ...env },
   });
 }
 
@@ -69,6 +71,7 @@ const FAKE = {
       flag: '--rate',
       min: 1,
       default: 2000,
+      aliases: ['FAKE_RATE'],
       effect: 'exact',
       summary: 'tokens a second',
     },
@@ -104,6 +107,7 @@ export function createBench(): Bench {
     path: (name) => join(folder, name),
     write,
     rota: (...argv) => start(folder, argv),
+    rotaWith: (env, ...argv) => start(folder, argv, env),
     steady: (text) => text.replaceAll(folder, '<bench>').replaceAll(ROOT, '<root>'),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };

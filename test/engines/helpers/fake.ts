@@ -8,6 +8,7 @@ import type { GenerateRequest } from '../../../src/core/records/answer.ts';
 import { type Guard, startGuard } from '../../../src/engines/guard.ts';
 import { type EngineSession, openSession } from '../../../src/engines/session.ts';
 import { systemClock } from '../../../src/machine/clock.ts';
+import type { KnobSpecs } from '../../../src/schema/knobs.ts';
 
 export const FAKE_ENGINE = fileURLToPath(new URL('../../fixtures/engines/fake-engine.mjs', import.meta.url));
 
@@ -24,13 +25,22 @@ export interface Fake extends AsyncDisposable {
 
 export async function startFake(
   play: string,
-  options: { readonly readyS?: number; readonly graceS?: number; readonly argv?: readonly string[] } = {},
+  options: {
+    readonly readyS?: number;
+    readonly graceS?: number;
+    readonly argv?: readonly string[];
+    readonly knobs?: KnobSpecs;
+  } = {},
 ): Promise<Fake> {
   const folder = temporaryFolder();
   const guard = await startGuard();
   const logFile = path.join(folder.path, 'engine.log');
   const session = await openSession({
-    descriptor: { ready: { timeoutS: options.readyS ?? 10 }, stop: { graceS: options.graceS ?? 0.3 } },
+    descriptor: {
+      ready: { timeoutS: options.readyS ?? 10 },
+      stop: { graceS: options.graceS ?? 0.3 },
+      knobs: options.knobs ?? {},
+    },
     argv: options.argv ?? [
       process.execPath,
       FAKE_ENGINE,
