@@ -3,7 +3,7 @@
 
 namespace rota {
 
-Result<Caches> make_caches(const Config& config, int ctx, int max_rows, DeviceMemory& memory) {
+Caches place_caches(const Config& config, int ctx, int max_rows, DeviceMemory& memory) {
   Caches caches;
   const int slots = config.window + max_rows;
   caches.target.slots = caches.draft.slots = slots;
@@ -27,9 +27,6 @@ Result<Caches> make_caches(const Config& config, int ctx, int max_rows, DeviceMe
   for (int stage = 0; stage < config.draft_stages; ++stage) {
     caches.draft_contexts.push_back(memory.take<float>(ring, "draft context"));
   }
-  ROTA_RETURN_IF_ERROR(memory.status());
-  ROTA_ASSIGN_OR_RETURN(caches.compressed_ids,
-                        AlignedBuffer::allocate(static_cast<size_t>(ctx) * sizeof(int32_t)));
   return caches;
 }
 

@@ -40,7 +40,8 @@ struct Caches {
   AlignedBuffer compressed_ids;               // [ctx] of int32_t, on the host
 };
 
-// Sized by ctx and max_rows once; device bytes are memory's.
-Result<Caches> make_caches(const Config& config, int ctx, int max_rows, DeviceMemory& memory);
+// Sized by ctx and max_rows once; all but compressed_ids, which are on the host. Check memory's
+// status.
+Caches place_caches(const Config& config, int ctx, int max_rows, DeviceMemory& memory);
 
 }  // namespace rota

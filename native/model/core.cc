@@ -107,7 +107,28 @@ Status size_host_sides(const Config& c, int rows, int logit_rows, Buffers* b) {
   return {};
 }
 
+int widest_pass(const Config& config, const ModelOptions& options) {
+  return std::max(options.max_rows, config.draft_block);
+}
+
+// Activations of the widest pass.
+void size_buffers(const Config& config, const ModelOptions& options, DeviceMemory& memory,
+                  Buffers* buffers) {
+  const int rows = widest_pass(config, options);
+  size_attention_and_moe(config, rows, memory, buffers);
+  if (!config.kv_source.empty()) size_selection(config, options.ctx, rows, memory, buffers);
+  size_heads(config, options.max_logit_rows, memory, buffers);
+}
+
 }  // namespace
+
+ModelBytes model_bytes(const Config& config, const ModelOptions& options) {
+  DeviceMemory caches, activations;
+  place_caches(config, options.ctx, options.max_rows, caches);
+  Buffers buffers;
+  size_buffers(config, options, activations, &buffers);
+  return {caches.bytes(), activations.bytes()};
+}
 
 Core::Core(WeightSource& weight_source, Device& dev, const ModelOptions& opts)
     : source(weight_source),
@@ -120,11 +141,13 @@ Core::Core(WeightSource& weight_source, Device& dev, const ModelOptions& opts)
 
 Status Core::prepare() {
   ROTA_ASSIGN_OR_RETURN(weights, place_weights(source, weight_memory));
-  ROTA_ASSIGN_OR_RETURN(caches, make_caches(config, options.ctx, options.max_rows, cache_memory));
-  const int rows = std::max(options.max_rows, config.draft_block);
-  size_attention_and_moe(config, rows, buffer_memory, &buffers);
-  if (!config.kv_source.empty()) size_selection(config, options.ctx, rows, buffer_memory, &buffers);
-  size_heads(config, options.max_logit_rows, buffer_memory, &buffers);
+  caches = place_caches(config, options.ctx, options.max_rows, cache_memory);
+  ROTA_RETURN_IF_ERROR(cache_memory.status());
+  ROTA_ASSIGN_OR_RETURN(
+      caches.compressed_ids,
+      AlignedBuffer::allocate(static_cast<size_t>(options.ctx) * sizeof(int32_t)));
+  const int rows = widest_pass(config, options);
+  size_buffers(config, options, buffer_memory, &buffers);
   const std::vector<float> window = window_frequencies(config);
   window_freq = buffer_memory.take_copy(window.data(), window.size(), "rotation");
   const std::vector<float> compressed = compressed_frequencies(config);

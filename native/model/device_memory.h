@@ -10,9 +10,12 @@ namespace rota {
 
 class DeviceMemory {
  public:
-  explicit DeviceMemory(Device& device) : device_(device) {}
+  explicit DeviceMemory(Device& device) : device_(&device) {}
+  // Takes nothing and gives null: counts what would be taken, so that a size is known beforehand by
+  // the code that will take it.
+  DeviceMemory() = default;
   ~DeviceMemory() {
-    for (void* address : addresses_) device_.release(address);
+    for (void* address : addresses_) device_->release(address);
   }
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
@@ -22,7 +25,11 @@ class DeviceMemory {
   template <typename T>
   DevPtr<T> take(size_t elements, const char* what) {
     if (!status_.ok()) return {};
-    Result<void*> memory = device_.allocate(elements * sizeof(T), what);
+    if (device_ == nullptr) {
+      bytes_ += elements * sizeof(T);
+      return {};
+    }
+    Result<void*> memory = device_->allocate(elements * sizeof(T), what);
     if (!memory.ok()) {
       status_ = memory.status();
       return {};
@@ -36,7 +43,7 @@ class DeviceMemory {
   template <typename T>
   DevPtr<const T> take_copy(const T* host, size_t elements, const char* what) {
     const DevPtr<T> out = take<T>(elements, what);
-    if (out) device_.upload(out.address(), host, elements * sizeof(T));
+    if (out) device_->upload(out.address(), host, elements * sizeof(T));
     return out;
   }
 
@@ -44,7 +51,7 @@ class DeviceMemory {
   size_t bytes() const { return bytes_; }
 
  private:
-  Device& device_;
+  Device* device_ = nullptr;
   std::vector<void*> addresses_;
   size_t bytes_ = 0;
   Status status_;

@@ -24,6 +24,14 @@ struct ModelOptions {
   bool act_quant = false;   // e4m3 rounding of the inputs of fp8 and fp4 linears
 };
 
+// What a model takes beside its weights.
+struct ModelBytes {
+  uint64_t kv = 0;       // caches, target and draft: Model::kv_bytes()
+  uint64_t buffers = 0;  // activations of the widest pass, index scores included
+};
+// Known before anything is taken.
+ModelBytes model_bytes(const Config& config, const ModelOptions& options);
+
 // Bytes and rows are counted where they are read; ns where they are spent. All grow only.
 struct ModelCounters {
   uint64_t dense_bytes = 0;        // weights read by forward(), routed experts apart

@@ -12,22 +12,6 @@ namespace {
 
 constexpr int kDefaultDepth = 5;
 
-// What caches and score buffers of a context take, before they are taken: compressed streams of
-// every kv source, window rings, and index scores of a pass.
-uint64_t context_bytes(const Config& config, int ctx, int rows) {
-  const auto positions = static_cast<uint64_t>(ctx);
-  const auto row_count = static_cast<uint64_t>(rows);
-  const uint64_t ring =
-      (static_cast<uint64_t>(config.window) + row_count) * static_cast<uint64_t>(config.head_dim);
-  uint64_t floats = ring * static_cast<uint64_t>(config.layers + config.draft_stages);
-  for (const int layer : config.kv_source) {
-    const auto ratio =
-        static_cast<uint64_t>(std::max(config.ratios[static_cast<size_t>(layer)], 1));
-    floats += positions / ratio * static_cast<uint64_t>(config.head_dim + config.index_head_dim);
-  }
-  return (floats + row_count * positions + positions) * sizeof(float);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<StrataEngine>> StrataEngine::load(const StrataOptions& options,
@@ -78,6 +62,16 @@ Status StrataEngine::choose_depth() {
 
 int StrataEngine::max_rows() const { return std::max(options_.prompt_batch, depth_ + 1); }
 
+ModelOptions StrataEngine::model_options() const {
+  ModelOptions model;
+  model.ctx = options_.ctx;
+  model.max_rows = max_rows();
+  model.max_logit_rows = std::max(model.max_logit_rows, depth_ + 1);
+  model.kv_quant = options_.kv_quant;
+  model.act_quant = options_.act_quant;
+  return model;
+}
+
 ExpertShape StrataEngine::shape(int top_k, int rows) const {
   const Config& config = weights_->config();
   ExpertShape shape;
@@ -113,6 +107,7 @@ Result<TieredOptions> StrataEngine::tier_options() const {
 
 Status StrataEngine::check_fits(const TieredOptions& tiers) const {
   const Config& config = weights_->config();
+  const ModelBytes model = model_bytes(config, model_options());
   const ExpertShape target = shape(config.top_k, max_rows());
   // The tiers' parts one by one, so that the refusal names the knob: the rest is staging and
   // scratch.
@@ -129,7 +124,8 @@ Status StrataEngine::check_fits(const TieredOptions& tiers) const {
                        {"staging and scratch", "--prompt-batch", staging},
                        {"dense weights", nullptr, totals.dense + totals.draft_dense},
                        {"draft experts", "--depth", draft},
-                       {"context", "--ctx", context_bytes(config, options_.ctx, max_rows())}},
+                       {"activations", "--prompt-batch", model.buffers},
+                       {"context", "--ctx", model.kv}},
                       memory_available());
 }
 
@@ -147,13 +143,7 @@ Status StrataEngine::load_parts(const TieredOptions& tiers, const EngineProgress
   pool.pin = options_.pin;
   threads_ = std::make_unique<ThreadPool>(pool);
   device_ = make_host_device(threads_.get());
-  ModelOptions model;
-  model.ctx = options_.ctx;
-  model.max_rows = max_rows();
-  model.max_logit_rows = std::max(model.max_logit_rows, depth_ + 1);
-  model.kv_quant = options_.kv_quant;
-  model.act_quant = options_.act_quant;
-  ROTA_ASSIGN_OR_RETURN(model_, Model::load(*weights_, *device_, model));
+  ROTA_ASSIGN_OR_RETURN(model_, Model::load(*weights_, *device_, model_options()));
   loaded_bytes_ = dense;
   if (!progress(loaded_bytes_, total)) return stopped;
   if (drafts()) {

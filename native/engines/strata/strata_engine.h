@@ -48,6 +48,7 @@ class StrataEngine {
   Status check_fits(const TieredOptions& tiers) const;
   Status load_parts(const TieredOptions& tiers, const EngineProgress& progress);
   Status make_decoder();
+  ModelOptions model_options() const;
   ExpertShape shape(int top_k, int rows) const;
   int max_rows() const;
   bool drafts() const { return depth_ > 0 && options_.draft_oracle.empty(); }
