@@ -14,6 +14,7 @@ const LAYERS = [
   ['experts'],
   ['decode'],
   ['engines', 'probe', 'tools'],
+  ['bench'],
 ];
 
 /** @param {string} path relative to native/ */

@@ -1,0 +1,148 @@
+// The benchmarks' rules: blobs are distinct, repeatable and made of weights; a line takes its best
+// numbers of threads by the median; the pool bench refuses what it cannot measure.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bench/pool_bench.h"
+#include "bench/random_blobs.h"
+#include "bench/spread.h"
+#include "experts/counters.h"
+
+namespace rota {
+namespace {
+
+constexpr BlobShape kSmall{512, 256};
+
+ThreadPoolOptions two_threads() {
+  ThreadPoolOptions options;
+  options.threads = 2;
+  options.pin = false;
+  return options;
+}
+
+std::string bytes_of(const RandomBlobs& blobs, size_t i) {
+  return {reinterpret_cast<const char*>(blobs.blob(i)), blobs.layout().bytes};
+}
+
+TEST_CASE("every blob has bits of its own, the same for the same seed") {
+  ThreadPool threads(two_threads());
+  auto blobs = RandomBlobs::allocate(uint64_t{4} << 20, kSmall, false);
+  REQUIRE(blobs.ok());
+  REQUIRE(blobs->fill(Format::kQ2_0, 7, threads).ok());
+  REQUIRE(blobs->count() > 10);
+  std::set<std::string> all;
+  for (size_t i = 0; i < blobs->count(); ++i) all.insert(bytes_of(*blobs, i));
+  CHECK(all.size() == blobs->count());
+  const std::string third = bytes_of(*blobs, 3);
+  REQUIRE(blobs->fill(Format::kQ2_0, 8, threads).ok());
+  CHECK(bytes_of(*blobs, 3) != third);
+  REQUIRE(blobs->fill(Format::kQ2_0, 7, threads).ok());
+  CHECK(bytes_of(*blobs, 3) == third);
+}
+
+// Infinities, or weights too small to count, would be other work than a model's.
+TEST_CASE("random blobs are made of weights, in every format of experts") {
+  ThreadPool threads(two_threads());
+  auto blobs = RandomBlobs::allocate(uint64_t{8} << 20, kSmall, false);
+  REQUIRE(blobs.ok());
+  for (const Format format : kBlobFormats) {
+    CAPTURE(format_info(format).name);
+    REQUIRE(blobs->fill(format, 1, threads).ok());
+    const size_t n = size_t{2} * 512 * 256;  // gate and up are neighbours
+    std::vector<float> w(n);
+    decode_row(format, blobs->blob(1), w.data(), n);
+    double squares = 0;
+    float largest = 0;
+    for (const float v : w) {
+      squares += static_cast<double>(v) * static_cast<double>(v);
+      largest = std::max(largest, std::fabs(v));
+    }
+    const double deviation = std::sqrt(squares / static_cast<double>(n));
+    CHECK(deviation > 0.005);
+    CHECK(deviation < 0.2);
+    CHECK(largest < 2);
+  }
+}
+
+TEST_CASE("too little memory for two experts is refused with the sizes") {
+  ThreadPool threads(two_threads());
+  auto blobs = RandomBlobs::allocate(uint64_t{2} << 20, BlobShape{}, false);
+  REQUIRE(blobs.ok());
+  const Status status = blobs->fill(Format::kQ8_0, 1, threads);
+  CHECK(status.code() == Code::kUsage);
+  CHECK(status.message() == "Q8_0: 2097152 bytes hold fewer than two experts of 37601280");
+}
+
+TEST_CASE("spread") {
+  const Spread odd = spread_of({5, 1, 3, 2, 4});
+  CHECK(odd.n == 5);
+  CHECK(odd.median == 3);
+  CHECK(odd.low == 2);
+  CHECK(odd.high == 4);
+  CHECK(odd.best == 5);
+  CHECK(spread_of({4, 1}).median == 2.5);
+  CHECK(spread_of({7}).low == 7);
+}
+
+TEST_CASE("a line compares the best pool with the best ceiling, each at its own threads") {
+  PoolLine line;
+  line.cells = {{1, {3, 8, 7, 9, 9}, {3, 10, 9, 11, 11}},
+                {2, {3, 6, 5, 99, 99}, {3, 20, 19, 21, 21}},
+                {4, {3, 7, 6, 8, 8}, {3, 16, 15, 17, 17}}};
+  CHECK(line.best_pool().threads == 1);
+  CHECK(line.best_ceiling().threads == 2);
+  CHECK(line.ratio() == doctest::Approx(0.4));
+}
+
+TEST_CASE("the pool bench measures every format and number of rows") {
+  PoolBenchOptions options;
+  options.bytes = uint64_t{16} << 20;
+  options.huge_pages = false;
+  options.shape = {256, 256};
+  options.formats = {Format::kQ3_K, Format::kQ8_0};
+  options.rows = {1, 3};
+  options.threads = 2;
+  options.rounds = 2;
+  options.window_ms = 0;
+  auto bench = PoolBench::create(options);
+  REQUIRE(bench.ok());
+  int steps = 0, all_steps = 0;
+  const auto lines = bench.value()->run([&](int done, int all, Format, int) {
+    CHECK(done == steps++);
+    all_steps = all;
+  });
+  REQUIRE(lines.ok());
+  CHECK(steps == 16);  // 2 formats, 2 rounds, 2 numbers of rows, 2 of threads
+  CHECK(all_steps == 16);
+  REQUIRE(lines.value().size() == 4);
+  for (const PoolLine& line : lines.value()) {
+    REQUIRE(line.cells.size() == 2);
+    CHECK(line.cells[0].threads == 1);
+    CHECK(line.cells[0].pool.n == 2);
+    CHECK(line.cells[1].ceiling.n == 4);  // of both numbers of rows
+    CHECK(line.ratio() > 0);
+  }
+  CHECK(lines.value()[0].blob_bytes ==
+        blob_layout(Format::kQ3_K, Format::kQ3_K, Format::kQ3_K, 256, 256)->bytes);
+}
+
+TEST_CASE("fewer experts than a call wants are refused") {
+  PoolBenchOptions options;
+  options.bytes = uint64_t{256} << 20;
+  options.huge_pages = false;
+  options.formats = {Format::kQ8_0};
+  options.top_k = 9;
+  options.threads = 1;
+  auto bench = PoolBench::create(options);
+  REQUIRE(bench.ok());
+  const auto lines = bench.value()->run([](int, int, Format, int) {});
+  CHECK(lines.status().message() == "Q8_0: only 7 experts fit; raise --gib");
+}
+
+}  // namespace
+}  // namespace rota
