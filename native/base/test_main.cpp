@@ -2,8 +2,9 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-// Tests ask for more memory than there is and expect a Status; the sanitizer would end the process
+// Tests ask for more memory than there is and expect a Status; a sanitizer would end the process
 // instead.
+extern "C" const char* __asan_default_options();
+extern "C" const char* __tsan_default_options();
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
-#endif
+extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
