@@ -8,6 +8,7 @@ import { clangFormat } from './checks/clang-format.js';
 import { deadCode } from './checks/dead-code.js';
 import { fileShape } from './checks/file-shape.js';
 import { importArrows } from './checks/import-arrows.js';
+import { knobs } from './checks/knobs.js';
 import { mutations } from './checks/mutations.js';
 import { loneHeaders, nativeArrows } from './checks/native-arrows.js';
 import { ctest, vitest } from './checks/suites.js';
@@ -30,6 +31,7 @@ const CHECKS = [
   ['native-arrows', () => nativeArrows(root)],
   ['lone-headers', () => loneHeaders(root)],
   ['mutations', () => mutations(root)],
+  ['knobs', () => knobs(root)],
   ['vitest', (progress) => vitest(root, progress)],
   ['ctest', (progress) => ctest(root, progress)],
 ];

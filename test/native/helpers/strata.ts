@@ -65,6 +65,12 @@ export interface Ready {
   load: { ms: number; read_bytes: number };
 }
 
+export interface Score {
+  event: 'score';
+  logprobs: number[];
+  digest: { logits: string };
+}
+
 export interface Exit {
   code: number | null;
   signal: NodeJS.Signals | null;
@@ -114,8 +120,13 @@ export class Strata implements AsyncDisposable {
   #read = 0;
   #nextId = 1;
 
-  constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    this.child = spawn(binary, args, { env: { ...process.env, ...env } });
+  constructor(
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    prefix: readonly string[] = [],
+  ) {
+    const [program = binary, ...words] = [...prefix, binary, ...args];
+    this.child = spawn(program, words, { env: { ...process.env, ...env } });
     this.child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr += text;
     });
@@ -140,8 +151,9 @@ export class Strata implements AsyncDisposable {
   static async start(
     args: readonly string[],
     env: Readonly<Record<string, string>> = {},
+    prefix: readonly string[] = [],
   ): Promise<{ engine: Strata; ready: Ready }> {
-    const engine = new Strata(args, env);
+    const engine = new Strata(args, env, prefix);
     return { engine, ready: (await engine.next('ready')) as unknown as Ready };
   }
 
@@ -178,6 +190,11 @@ export class Strata implements AsyncDisposable {
   async generate(body: Json): Promise<Done> {
     this.send({ id: this.#nextId++, op: 'generate', ignore_eos: true, ...body });
     return (await this.next('done')) as unknown as Done;
+  }
+
+  async score(tokens: readonly number[]): Promise<Score> {
+    this.send({ id: this.#nextId++, op: 'score', tokens });
+    return (await this.next('score')) as unknown as Score;
   }
 
   async reset(): Promise<void> {
