@@ -13,14 +13,16 @@ CallPlan::CallPlan(int max_rows, int top_k, int experts)
   order_.resize(static_cast<size_t>(max_pairs_));
 }
 
-void CallPlan::build(int rows, int top_k, const int* ids) {
-  pairs_ = rows * top_k;
-  ROTA_CHECK(pairs_ <= max_pairs_, "rows", rows, "top_k", top_k, "room for", max_pairs_);
+void CallPlan::build(int rows, int top_k, const int* ids, std::span<const uint8_t> dropped) {
+  const int all = rows * top_k;
+  ROTA_CHECK(all <= max_pairs_, "rows", rows, "top_k", top_k, "room for", max_pairs_);
+  dropped_ = dropped;
   for (const int e : distinct_) slot_of_[static_cast<size_t>(e)] = -1;
   distinct_.clear();
   begin_.clear();
-  for (int p = 0; p < pairs_; ++p) {
+  for (int p = 0; p < all; ++p) {
     ROTA_CHECK(ids[p] >= 0 && static_cast<size_t>(ids[p]) < slot_of_.size(), "expert", ids[p]);
+    if (this->dropped(p)) continue;
     int& slot = slot_of_[static_cast<size_t>(ids[p])];
     if (slot < 0) {
       slot = static_cast<int>(distinct_.size());
@@ -36,7 +38,9 @@ void CallPlan::build(int rows, int top_k, const int* ids) {
     next += count;
   }
   begin_.push_back(next);
-  for (int p = 0; p < pairs_; ++p) {
+  pairs_ = next;
+  for (int p = 0; p < all; ++p) {
+    if (this->dropped(p)) continue;
     const auto slot = static_cast<size_t>(slot_of_[static_cast<size_t>(ids[p])]);
     order_[static_cast<size_t>(begin_[slot]++)] = p;
   }

@@ -122,6 +122,7 @@ void ExpertPool::sum_row(int row) {
   float* y = y_ + static_cast<size_t>(row) * dim;
   std::fill(y, y + dim, 0.0f);
   for (int k = 0; k < top_k_; ++k) {
+    if (plan_->dropped(row * top_k_ + k)) continue;
     const float* part = partial_.as<float>() + static_cast<size_t>(row * top_k_ + k) * dim;
     for (size_t o = 0; o < dim; ++o) y[o] += part[o];
   }

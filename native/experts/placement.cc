@@ -31,6 +31,7 @@ Placement::Placement(int layers, int experts, std::vector<uint64_t> blob_bytes,
       last_miss_(blob_bytes_.size(), -1) {
   size_t next = 0;
   for (uint64_t left = options_.slots_bytes; next < ranking.size(); ++next) {
+    if (slots_.size() == static_cast<size_t>(options_.max_slots)) break;
     const int id = ranking[next];
     const uint64_t bytes = blob_bytes_[static_cast<size_t>(id)];
     if (bytes > left) break;
@@ -47,7 +48,10 @@ Placement::Placement(int layers, int experts, std::vector<uint64_t> blob_bytes,
     slots_memory_ += aligned(bytes);
     slots_.push_back(slot);
   }
+  const double pins = options_.pin_share * static_cast<double>(slots_.size());
+  for (size_t s = 0; s < static_cast<size_t>(pins + 1e-9); ++s) slots_[s].pinned = true;
   for (uint64_t left = options_.arena_bytes; next < ranking.size(); ++next) {
+    if (arena_.size() == static_cast<size_t>(options_.max_arena)) break;
     const int id = ranking[next];
     const uint64_t bytes = blob_bytes_[static_cast<size_t>(id)];
     if (bytes > left) break;
@@ -65,6 +69,16 @@ uint64_t Placement::arena_bytes() const { return total_capacity(arena_); }
 int Placement::count(Tier tier) const {
   return static_cast<int>(std::count_if(home_.begin(), home_.end(),
                                         [tier](const Home& home) { return home.tier == tier; }));
+}
+
+int Placement::pinned() const {
+  return static_cast<int>(
+      std::count_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.pinned; }));
+}
+
+void Placement::balance(const MissCosts& single, const MissCosts& batch) {
+  single_costs_ = single;
+  batch_costs_ = batch;
 }
 
 void Placement::decide(PassKind kind, int rows, int layer, std::span<const int> distinct,
@@ -85,17 +99,19 @@ void Placement::decide(PassKind kind, int rows, int layer, std::span<const int> 
     }
   }
   if (kind == PassKind::kPrefill || eligible == 0) return;
-  const double share = rows == 1 ? options_.pcie : options_.batch_pcie;
-  double& carry = rows == 1 ? single_carry_ : batch_carry_;
-  const double want = share * eligible + carry;
-  const int whole = static_cast<int>(want + 1e-9);  // ten times 0.1 is one
-  const int take = std::min(whole, options_.max_staged);
-  carry = std::max(want - whole, 0.0);
+  const int take = std::min(copies(rows, eligible), options_.max_staged);
   for (size_t i = distinct.size(), left = static_cast<size_t>(take); i-- > 0 && left > 0;) {
     if (out[i] != Source::kCpu) continue;
     out[i] = Source::kPcie;
     --left;
   }
+}
+
+int Placement::copies(int rows, int misses) {
+  const MissCosts& costs = rows == 1 ? single_costs_ : batch_costs_;
+  if (costs.known()) return balanced_copies(misses, costs);
+  const double share = rows == 1 ? options_.pcie : options_.batch_pcie;
+  return (rows == 1 ? single_carry_ : batch_carry_).take(share * misses);
 }
 
 void Placement::admit(int layer, std::span<const int> distinct, std::vector<Admission>& out) {
@@ -123,7 +139,7 @@ int Placement::find_victim(int layer, uint64_t bytes, int64_t call) const {
   int best = -1;
   for (const int s : layer_slots_[static_cast<size_t>(layer)]) {
     const Slot& slot = slots_[static_cast<size_t>(s)];
-    if (slot.used_call == call || slot.capacity < bytes) continue;
+    if (slot.pinned || slot.used_call == call || slot.capacity < bytes) continue;
     if (best < 0 || slot.last_use < slots_[static_cast<size_t>(best)].last_use) best = s;
   }
   return best;

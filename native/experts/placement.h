@@ -7,11 +7,14 @@
 // the capacity of the blob it was seeded with.
 #pragma once
 
+#include <climits>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "experts/counters.h"
+#include "experts/dither.h"
+#include "experts/miss_split.h"
 #include "experts/ranking.h"
 #include "model/routed_experts.h"
 
@@ -21,6 +24,8 @@ enum class Tier : uint8_t { kSlot, kArena, kFile };
 
 struct PlacementOptions {
   uint64_t slots_bytes = 0, arena_bytes = 0;
+  int max_slots = INT_MAX, max_arena = INT_MAX;  // experts, where a count is the size
+  double pin_share = 0;  // of the slots, from the head of the ranking: their experts never leave
   int lru_window =
       4;  // admit an expert that also missed within the layer's last N calls; 0 = no admission
   double pcie = 0;  // share of a one-row pass's arena-held misses that are copied to the device
@@ -36,6 +41,7 @@ struct Place {
 
 struct Slot : Place {
   int layer = 0;
+  bool pinned = false;
   int64_t last_use = 0;  // victims are taken from the smallest
   int64_t used_call = -1;
 };
@@ -69,10 +75,15 @@ class Placement {
   uint64_t slots_memory() const { return slots_memory_; }  // with alignment
   uint64_t arena_memory() const { return arena_memory_; }
   int count(Tier tier) const;
+  int pinned() const;  // slots whose experts never leave
+
+  // From here on calls part their arena-held misses by what they cost instead of by a share: passes
+  // of one row by `single`, of several by `batch`. Unknown costs leave the share in force.
+  void balance(const MissCosts& single, const MissCosts& batch);
 
   // out[i] = the source of distinct[i] (experts in the order of the router's answer). Of the
   // arena-held misses a share goes over PCIe, from the end of the list; the remainder of the share
-  // is carried to the next call.
+  // is carried to the next call. Balanced calls carry nothing.
   void decide(PassKind kind, int rows, int layer, std::span<const int> distinct,
               std::span<Source> out);
 
@@ -96,6 +107,7 @@ class Placement {
   size_t index(int layer, int expert) const {
     return static_cast<size_t>(layer) * static_cast<size_t>(experts_) + static_cast<size_t>(expert);
   }
+  int copies(int rows, int misses);
   int find_victim(int layer, uint64_t bytes, int64_t call) const;
   int take_free_place(uint64_t bytes, int preferred);
   Admission enter(int id, int slot, int64_t call);
@@ -112,7 +124,8 @@ class Placement {
   std::vector<int64_t> calls_;      // [layers]
   std::vector<int64_t> last_miss_;  // [layers * experts], call number; -1 = never
   int64_t uses_ = 0;
-  double single_carry_ = 0, batch_carry_ = 0;
+  Dither single_carry_, batch_carry_;
+  MissCosts single_costs_, batch_costs_;
 };
 
 }  // namespace rota

@@ -152,6 +152,50 @@ TEST_CASE("share 1 copies every arena-held miss up to the staging limit") {
   CHECK(count(decide(p, 1, {1}), Source::kPcie) == 1);
 }
 
+TEST_CASE("a count is a size too, and the smaller of both holds") {
+  PlacementOptions options = sized(UINT64_MAX, UINT64_MAX);
+  options.max_slots = 3;
+  options.max_arena = 2;
+  Placement p = uniform(2, 4, options);
+  CHECK(p.count(Tier::kSlot) == 3);
+  CHECK(p.count(Tier::kArena) == 2);
+  CHECK(p.count(Tier::kFile) == 3);
+  CHECK(p.slots_bytes() == 300);
+  options.slots_bytes = 250;
+  CHECK(uniform(2, 4, options).count(Tier::kSlot) == 2);
+}
+
+TEST_CASE("pinned slots are the head of the ranking and are never victims") {
+  PlacementOptions options = sized(300, 500);
+  options.pin_share = 0.67;
+  Placement p = uniform(1, 8, options);
+  CHECK(p.pinned() == 2);
+  CHECK(admit(p, {5, 6}).empty());
+  const auto moves = admit(p, {5, 6});
+  REQUIRE(moves.size() == 1);  // one slot may change
+  CHECK(moves[0].victim == 2);
+  for (int i = 0; i < 6; ++i) admit(p, {3 + i % 2, 7});
+  CHECK(p.tier(0, 0) == Tier::kSlot);
+  CHECK(p.tier(0, 1) == Tier::kSlot);
+  options.pin_share = 1;
+  Placement all = uniform(1, 8, options);
+  CHECK(all.pinned() == 3);
+  for (int i = 0; i < 6; ++i) CHECK(admit(all, {5, 6}).empty());
+}
+
+TEST_CASE("calls with known costs are balanced, each kind by its own; unknown ones share") {
+  PlacementOptions options = sized(0, 10000);
+  options.batch_pcie = 0.25;
+  Placement p = uniform(1, 10, options);
+  p.balance({1, 1}, {});
+  CHECK(count(decide(p, 1, {1, 2, 3, 4}), Source::kPcie) == 2);
+  CHECK(count(decide(p, 2, {1, 2, 3, 4}), Source::kPcie) == 1);
+  p.balance({}, {1, 3});
+  CHECK(count(decide(p, 1, {1, 2, 3, 4}), Source::kPcie) == 0);
+  CHECK(count(decide(p, 2, {1, 2, 3, 4}), Source::kPcie) == 3);
+  CHECK(count(decide(p, 2, {1, 2, 3, 4}, 0, PassKind::kPrefill), Source::kPcie) == 0);
+}
+
 TEST_CASE("bias raises residents and lowers what would need a file read") {
   const Placement p = uniform(1, 3, sized(100, 100));
   std::vector<float> bias(3);
@@ -179,6 +223,7 @@ TEST_CASE("after any calls every expert has one home that it fits, and the same 
     PlacementOptions options = sized(rng() % 1000, rng() % 1000);
     options.lru_window = static_cast<int>(rng() % 5);
     options.pcie = 0.3;
+    options.pin_share = static_cast<double>(rng() % 3) / 2;
     Placement p(layers, experts, bytes, index_ranking(layers, experts), options);
     Placement twin = p;
     for (int call = 0; call < 200; ++call) {

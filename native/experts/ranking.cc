@@ -1,6 +1,7 @@
 // The order in which experts are worth fast memory.
 #include "experts/ranking.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -15,6 +16,22 @@ Ranking index_ranking(int layers, int experts) {
     for (int l = 0; l < layers; ++l) order.push_back(l * experts + e);
   }
   return order;
+}
+
+Ranking rank_by_use(int layers, int experts, std::span<const int64_t> uses) {
+  Ranking order = index_ranking(layers, experts);
+  std::stable_sort(order.begin(), order.end(), [uses](int a, int b) {
+    return uses[static_cast<size_t>(a)] > uses[static_cast<size_t>(b)];
+  });
+  return order;
+}
+
+std::string ranking_text(const Ranking& ranking, int experts) {
+  std::string text;
+  for (const int id : ranking) {
+    text += std::to_string(id / experts) + " " + std::to_string(id % experts) + "\n";
+  }
+  return text;
 }
 
 Result<Ranking> parse_ranking(const std::string& text, const std::string& file, int layers,

@@ -16,12 +16,13 @@ void TieredExperts::begin_pass(PassKind kind, int rows) {
   stage_->forget_prefetches(tally_.prefetch);
 }
 
-// Prompt tokens are routed exactly: a prompt's logits do not depend on what ran before it.
+// Unless asked otherwise prompt tokens are routed exactly: a prompt's logits do not depend on what
+// ran before it.
 const float* TieredExperts::selection_bias(int layer) {
-  if (kind_ == PassKind::kPrefill || (options_.route_bias == 0 && options_.route_bias_file == 0)) {
-    return nullptr;
-  }
-  placement_.bias(layer, options_.route_bias, options_.route_bias_file, bias_);
+  const float factor = kind_ == PassKind::kPrefill ? options_.prompt_bias : 1;
+  const float resident = factor * options_.route_bias, file = factor * options_.route_bias_file;
+  if (resident == 0 && file == 0) return nullptr;
+  placement_.bias(layer, resident, file, bias_);
   return bias_.data();
 }
 
@@ -33,12 +34,14 @@ bool TieredExperts::wants_hints() const {
 
 void TieredExperts::hint(int layer, int rows, int top_k, const int* ids) {
   if (!wants_hints()) return;
+  int budget = prefetch_carry_.take(options_.prefetch);
   std::fill(hinted_.begin(), hinted_.end(), uint8_t{0});
-  for (int p = 0; p < rows * top_k; ++p) {
+  for (int p = 0; p < rows * top_k && budget > 0; ++p) {
     uint8_t& seen = hinted_[static_cast<size_t>(ids[p])];
     if (seen != 0 || placement_.tier(layer, ids[p]) != Tier::kFile) continue;
     seen = 1;
     if (!stage_->prefetch(layer, ids[p], tally_.prefetch)) return;
+    --budget;
   }
 }
 
@@ -47,8 +50,18 @@ Status TieredExperts::run(int layer, int rows, int top_k, const int* ids, const 
   if (!intact_) return Status(Code::kIo, "experts were lost by a reset that failed; reset again");
   const int64_t start = now_ns();
   layer_ = layer;
-  plan_.build(rows, top_k, ids);
-  tally_.lookups += plan_.pairs();
+  if (options_.routes != nullptr) {
+    ROTA_RETURN_IF_ERROR(options_.routes->add(kind_, layer, rows, top_k, ids));
+  }
+  tally_.lookups += static_cast<int64_t>(rows) * top_k;
+  if (options_.skip.any() && kind_ != PassKind::kPrefill) {
+    skipper_.judge(placement_, layer, rows, top_k, ids, weights);
+    plan_.build(rows, top_k, ids, skipper_.dropped());
+    weights = skipper_.weights();
+    tally_.skipped += skipper_.count();
+  } else {
+    plan_.build(rows, top_k, ids);
+  }
   const auto distinct = plan_.distinct();
   sources_.resize(distinct.size());
   held_.resize(distinct.size());

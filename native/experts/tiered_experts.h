@@ -15,6 +15,8 @@
 #include "experts/expert_pool.h"
 #include "experts/file_stage.h"
 #include "experts/placement.h"
+#include "experts/routes.h"
+#include "experts/skip.h"
 
 namespace rota {
 
@@ -22,10 +24,16 @@ struct TieredOptions {
   PlacementOptions placement;
   Ranking ranking;  // empty = index order
   int file_readers = 4;
-  int prefetch = 0;      // blobs a layer that are read a layer ahead; 0 = none
+  double prefetch = 0;   // blobs a layer that are read a layer ahead, on average; 0 = none
   float route_bias = 0;  // added to the selection scores of slot-held experts; LOSSY when not 0
   float route_bias_file =
       0;  // SUBTRACTED from those of experts that would need a file read; LOSSY when not 0
+  float prompt_bias = 0;  // the factor of both on prompt rows; 0 = they are routed exactly
+  SkipOptions skip;       // LOSSY
+  // The PCIe share is chosen by what copying and computing cost, measured at load.
+  bool balance_pcie = false, balance_batch_pcie = false;
+  int verify_rows = 2;         // of a pass whose cost is measured for the latter
+  RouteLog* routes = nullptr;  // is told every answer of the router
 };
 
 // false stops the load (kCancelled).
@@ -58,6 +66,9 @@ class TieredExperts : public CountedExperts {
   Status reset();
 
   const Placement& placement() const { return placement_; }
+  // What was measured for shares that are chosen; unknown for those that were given.
+  const MissCosts& single_costs() const { return single_costs_; }
+  const MissCosts& batch_costs() const { return batch_costs_; }
   // Empty when the arena is locked in memory; else why it is not.
   const std::string& arena_unlocked() const { return arena_unlocked_; }
 
@@ -69,6 +80,8 @@ class TieredExperts : public CountedExperts {
     uint8_t* dst;
   };
   Status load_blobs(const std::vector<Load>& loads, const LoadProgress& progress);
+  MissCosts measure_costs(int rows);
+  void choose_split();
   uint8_t* home_of(int layer, int expert);
   void count(size_t distinct, Source source);
   void stage_pcie();
@@ -90,6 +103,9 @@ class TieredExperts : public CountedExperts {
   std::vector<float> bias_;
   ExpertTally tally_;
   CallPlan plan_;
+  Skipper skipper_;
+  Dither prefetch_carry_;
+  MissCosts single_costs_, batch_costs_;
 
   // Of the pass and the layer call in progress.
   PassKind kind_ = PassKind::kDecode;

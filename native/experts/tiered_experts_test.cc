@@ -90,6 +90,55 @@ TEST_CASE("prefetch reads what the next layer needs; lookups stay file, late one
   CHECK(blobs.reads == t.distinct[Source::kFile]);
 }
 
+TEST_CASE("a fraction of a prefetch is read in as many layers, and what a call rounds is carried") {
+  const FakeBlobs blobs(kLayers, kExperts, kDim, kInter, {Format::kQ2_0});
+  TieredOptions options;
+  const auto issued = [&](double budget, int passes) {
+    options.prefetch = budget;
+    return total(play(*load(blobs, options), passes, 1, true)).prefetch.issued;
+  };
+  CHECK(issued(0.5, 10) == 10 * (kLayers - 1) / 2);
+  CHECK(issued(1.25, 10) == 25);
+  CHECK(issued(0.7, 10) == 14);
+  options.prefetch = 0.7;
+  const auto tiers = load(blobs, options);
+  const Trace first = play(*tiers, 3, 1, true);  // 4.2 reads: 0.2 is carried
+  REQUIRE(tiers->reset().ok());
+  const Trace second = play(*tiers, 3, 1, true);
+  for (size_t pass = 0; pass < 3; ++pass) {
+    CHECK(first.passes[pass].prefetch.issued == second.passes[pass].prefetch.issued);
+  }
+}
+
+TEST_CASE("a chosen share is measured where it is asked for, balances, and changes no bit") {
+  const FakeBlobs blobs(kLayers, kExperts, kDim, kInter, kMixed);
+  TieredOptions ram;
+  ram.placement.arena_bytes = UINT64_MAX;
+  const auto plain = load(blobs, ram);
+  CHECK(!plain->single_costs().known());
+  const Trace single = play(*plain, 6, 1), batch = play(*plain, 6, 4);
+  ram.balance_pcie = true;
+  const auto one = load(blobs, ram);
+  CHECK(one->single_costs().known());
+  CHECK(!one->batch_costs().known());
+  CHECK(play(*one, 6, 1).y == single.y);
+  ram.balance_batch_pcie = true;
+  ram.verify_rows = 4;
+  const auto both = load(blobs, ram);
+  CHECK(both->batch_costs().known());
+  ExpertTally tally = total(play(*both, 6, 1));
+  check_identities(blobs, tally, 6);
+  // Every call misses kTopK experts into the arena.
+  CHECK(tally.source[Source::kPcie] == 6 * kLayers * balanced_copies(kTopK, both->single_costs()));
+  const Trace balanced = play(*both, 6, 4);
+  CHECK(balanced.y == batch.y);
+  REQUIRE(both->reset().ok());
+  CHECK(total(play(*both, 6, 1)).source.of == tally.source.of);
+  TieredOptions empty;
+  empty.balance_pcie = true;
+  CHECK(!load(blobs, empty)->single_costs().known());  // nothing is missed into the arena
+}
+
 TEST_CASE("prompt passes are counted, route exactly, and leave the placement alone") {
   const FakeBlobs blobs(kLayers, kExperts, kDim, kInter, kMixed);
   TieredOptions options = quarters(blobs);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 
 #include "base/check.h"
@@ -41,14 +42,15 @@ FileStage::Options stage_options(const Placement& placement, const TieredOptions
   const bool any = placement.count(Tier::kFile) > 0 || (swaps && !placement.arena().empty());
   stage.readers = any ? options.file_readers : 1;
   stage.demand = any ? std::max(8, 2 * options.file_readers) : 1;
-  stage.prefetch = any ? options.prefetch : 0;
+  stage.prefetch = any ? static_cast<int>(std::ceil(options.prefetch)) : 0;
   stage.max_blob = max_blob;
   return stage;
 }
 
 // Copies to the device need a place there; without a share of misses that is copied there are none.
 uint64_t staged_blobs(const TieredOptions& options) {
-  const bool any = options.placement.pcie > 0 || options.placement.batch_pcie > 0;
+  const bool any = options.placement.pcie > 0 || options.placement.batch_pcie > 0 ||
+                   options.balance_pcie || options.balance_batch_pcie;
   return any ? static_cast<uint64_t>(options.placement.max_staged) : 0;
 }
 
@@ -82,6 +84,7 @@ TieredExperts::TieredExperts(const BlobSource& source, const ExpertShape& shape,
       initial_(std::move(placement)),
       bias_(static_cast<size_t>(source.experts())),
       plan_(shape.max_rows, shape.top_k, source.experts()),
+      skipper_(options.skip, shape.max_rows, shape.top_k),
       hinted_(static_cast<size_t>(source.experts())) {
   const auto experts = static_cast<size_t>(source.experts());
   sources_.reserve(experts);
@@ -123,6 +126,7 @@ Result<std::unique_ptr<TieredExperts>> TieredExperts::load(const BlobSource& sou
   }
   ROTA_RETURN_IF_ERROR(tiers->load_blobs(loads, progress));
   tiers->intact_ = true;
+  tiers->choose_split();
   return tiers;
 }
 
@@ -174,6 +178,7 @@ Status TieredExperts::reset() {
   ROTA_RETURN_IF_ERROR(load_blobs(loads, nullptr).with_context("reset"));
   intact_ = true;
   placement_ = initial_;
+  prefetch_carry_ = Dither();
   tally_ = ExpertTally();
   return Status();
 }

@@ -1,5 +1,6 @@
 // What the tiers remember and how they begin again: reset, bias, failed reads, loading; and the
 // draft stages' experts.
+#include "base/temp_dir.h"
 #include "experts/tiered_bench.h"
 
 namespace rota {
@@ -74,6 +75,45 @@ TEST_CASE("bias follows live residency and is signed") {
                 .ok());
   }
   CHECK(tiers->selection_bias(0)[kExperts - 1] == 0.5f);
+}
+
+TEST_CASE("the bias acts on prompt rows only by its factor") {
+  const FakeBlobs blobs(kLayers, kExperts, kDim, kInter, {Format::kQ2_0});
+  TieredOptions options = quarters(blobs);
+  options.route_bias = 0.5f;
+  options.route_bias_file = 0.25f;
+  options.prompt_bias = 0.5f;
+  const auto tiers = load(blobs, options);
+  tiers->begin_pass(PassKind::kPrefill, 1);
+  REQUIRE(tiers->selection_bias(0) != nullptr);
+  CHECK(tiers->selection_bias(0)[0] == 0.25f);
+  CHECK(tiers->selection_bias(0)[kExperts - 1] == -0.125f);
+  tiers->begin_pass(PassKind::kVerify, 1);
+  CHECK(tiers->selection_bias(0)[0] == 0.5f);
+}
+
+TEST_CASE("the routes that run() was given are in the log") {
+  const FakeBlobs blobs(kLayers, kExperts, kDim, kInter, {Format::kQ2_0});
+  const TempDir dir;
+  TieredOptions options = quarters(blobs);
+  options.skip.miss = 0.9f;  // what is skipped was chosen all the same
+  {
+    auto log = RouteLog::open(dir / "r", {kLayers, kExperts, kTopK});
+    REQUIRE(log.ok());
+    options.routes = log.value().get();
+    const auto tiers = load(blobs, options);
+    play(*tiers, 2, 4, false, PassKind::kVerify);
+    play(*tiers, 1, 6, false, PassKind::kPrefill);
+  }
+  const auto counts = count_routes({dir / "r"}, {RowKind::kVerify});
+  REQUIRE(counts.ok());
+  CHECK(counts.value().rows == std::array<int64_t, kRowKinds>{6, 0, 8});
+  std::vector<int64_t> uses(static_cast<size_t>(kLayers * kExperts));
+  for (int layer = 0; layer < kLayers; ++layer) {
+    const FakeCall call(4, kTopK, kExperts, kDim, static_cast<uint64_t>(layer));
+    for (const int e : call.ids) uses[static_cast<size_t>(layer * kExperts + e)] += 2;
+  }
+  CHECK(counts.value().uses == uses);
 }
 
 TEST_CASE("a failed read is the call's error; afterwards the tiers still compute the truth") {

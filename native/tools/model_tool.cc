@@ -23,6 +23,8 @@ constexpr Command kCommands[] = {
      inspect_command},
     {"fingerprint", "fingerprint FILE [--draft PATH] [--json]       the identity of the weights",
      fingerprint_command},
+    {"rank", "rank --routes FILE... --out FILE               order experts by use in dumped routes",
+     rank_command},
 };
 
 void print_help() {
@@ -31,6 +33,7 @@ void print_help() {
     text += std::string("  rota-model ") + command.usage + "\n";
   text += "\nflags of synth:\n" + synth_help();
   text += "\nflags of inspect and fingerprint:\n" + read_help();
+  text += "\nflags of rank:\n" + rank_help();
   text +=
       "\nexample:\n"
       "  rota-model synth --config mini-s --seed 1 --out mini.gguf\n"

@@ -11,6 +11,7 @@ const HELP = `
 synth        write a model of seeded random weights: --config NAME --seed N --out FILE
 inspect      show a model's sizes, formats and tensors: FILE [--json]
 fingerprint  print what identifies a model's weights: FILE [--json]
+rank         order experts by their use in routes of an engine's dump-routes knob: --routes FILE... --out FILE
 
 Examples:
   rota model synth --config mini-s --seed 1 --out mini-s.gguf
@@ -23,8 +24,8 @@ export function modelToolPath(root: string): string {
 
 export function modelCommand(context: Context) {
   return new Command('model')
-    .description('write, inspect and identify model files')
-    .argument('<verb>', 'synth, inspect or fingerprint')
+    .description('write, inspect and identify model files; rank experts')
+    .argument('<verb>', 'synth, inspect, fingerprint or rank')
     .argument('[args...]', 'passed on as they are')
     .passThroughOptions()
     .addHelpText('after', HELP)
