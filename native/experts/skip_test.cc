@@ -100,6 +100,12 @@ TEST_CASE("a skipped lookup is counted, moves no byte, and adds nothing to its r
     CHECK(tally.skipped == 3);
     CHECK(empty == std::vector<float>(kDim, 0.0f));
   }
+  SUBCASE("with the rest scaled to the row's sum") {
+    TieredOptions scaled = options;
+    scaled.skip.renorm = true;
+    CHECK(one_row(*load(blobs, scaled), {0, 3, 11}, {1, 0.2f, 0.3f}, PassKind::kDecode) ==
+          one_row(*plain, {0, 1, 2}, {1.5f, 0, 0}, PassKind::kDecode));
+  }
   SUBCASE("never on prompt rows") {
     one_row(*tiers, {0, 3, 11}, {1, 0.2f, 0.3f}, PassKind::kPrefill, &tally);
     CHECK(tally.skipped == 0);
