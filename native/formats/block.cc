@@ -12,25 +12,26 @@
 namespace rota {
 namespace {
 
-constexpr std::array<FormatInfo, 9> kFormats = {{
+constexpr std::array<FormatInfo, 11> kFormats = {{
     {Format::kF32, "F32", 1, 4},
     {Format::kF16, "F16", 1, 2},
     {Format::kQ8_0, "Q8_0", 32, 34},
+    {Format::kQ2_K, "Q2_K", 256, 84},
     {Format::kQ3_K, "Q3_K", 256, 110},
     {Format::kI32, "I32", 1, 4},
     {Format::kI64, "I64", 1, 8},
     {Format::kBF16, "BF16", 1, 2},
+    {Format::kMXFP4, "MXFP4", 32, 17},
     {Format::kQ2_0, "Q2_0", 64, 18},
     {Format::kPTQ1_0, "PTQ1_0", 128, 28},
 }};
 
 // Type numbers of ggml that a file may carry and we do not decode.
 constexpr std::pair<uint32_t, const char*> kForeignTypes[] = {
-    {2, "Q4_0"},     {3, "Q4_1"},    {6, "Q5_0"},    {7, "Q5_1"},   {9, "Q8_1"},     {10, "Q2_K"},
-    {12, "Q4_K"},    {13, "Q5_K"},   {14, "Q6_K"},   {15, "Q8_K"},  {16, "IQ2_XXS"}, {17, "IQ2_XS"},
-    {18, "IQ3_XXS"}, {19, "IQ1_S"},  {20, "IQ4_NL"}, {21, "IQ3_S"}, {22, "IQ2_S"},   {23, "IQ4_XS"},
-    {24, "I8"},      {25, "I16"},    {28, "F64"},    {29, "IQ1_M"}, {34, "TQ1_0"},   {35, "TQ2_0"},
-    {39, "MXFP4"},   {142, "PQ2_0"},
+    {2, "Q4_0"},   {3, "Q4_1"},    {6, "Q5_0"},   {7, "Q5_1"},     {9, "Q8_1"},    {12, "Q4_K"},
+    {13, "Q5_K"},  {14, "Q6_K"},   {15, "Q8_K"},  {16, "IQ2_XXS"}, {17, "IQ2_XS"}, {18, "IQ3_XXS"},
+    {19, "IQ1_S"}, {20, "IQ4_NL"}, {21, "IQ3_S"}, {22, "IQ2_S"},   {23, "IQ4_XS"}, {24, "I8"},
+    {25, "I16"},   {28, "F64"},    {29, "IQ1_M"}, {34, "TQ1_0"},   {35, "TQ2_0"},  {142, "PQ2_0"},
 };
 
 template <typename Block>
@@ -141,6 +142,10 @@ void decode_row(Format format, const void* in, float* out, size_t n) {
       return decode_blocks<BlockQ8_0>(in, out, n);
     case Format::kQ2_0:
       return decode_blocks<BlockQ2_0>(in, out, n);
+    case Format::kMXFP4:
+      return decode_blocks<BlockMXFP4>(in, out, n);
+    case Format::kQ2_K:
+      return decode_blocks<BlockQ2_K>(in, out, n);
     case Format::kQ3_K:
       return decode_blocks<BlockQ3_K>(in, out, n);
     case Format::kPTQ1_0:
@@ -166,6 +171,10 @@ void encode_row(Format format, const float* in, void* out, size_t n) {
       return encode_blocks<BlockQ8_0>(in, out, n);
     case Format::kQ2_0:
       return encode_blocks<BlockQ2_0>(in, out, n);
+    case Format::kMXFP4:
+      return encode_blocks<BlockMXFP4>(in, out, n);
+    case Format::kQ2_K:
+      return encode_blocks<BlockQ2_K>(in, out, n);
     case Format::kQ3_K:
       return encode_blocks<BlockQ3_K>(in, out, n);
     case Format::kPTQ1_0:

@@ -17,10 +17,12 @@ enum class Format : uint32_t {
   kF32 = 0,
   kF16 = 1,
   kQ8_0 = 8,
+  kQ2_K = 10,
   kQ3_K = 11,
   kI32 = 26,
   kI64 = 27,
   kBF16 = 30,
+  kMXFP4 = 39,
   kQ2_0 = 42,
   kPTQ1_0 = 143,
 };

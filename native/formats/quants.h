@@ -1,4 +1,4 @@
-// The four quantised block layouts as structs, with their decoders and encoders. Layouts are
+// The quantised block layouts as structs, with their decoders and encoders. Layouts are
 // explained in README.md.
 #pragma once
 
@@ -30,6 +30,22 @@ struct BlockQ3_K {
 };
 static_assert(sizeof(BlockQ3_K) == 110);
 
+struct BlockQ2_K {
+  static constexpr size_t kWeights = 256;
+  uint8_t scales[16];  // of 16 weights each: step in the low nibble, offset in the high one
+  uint8_t qs[64];
+  uint16_t d;
+  uint16_t dmin;
+};
+static_assert(sizeof(BlockQ2_K) == 84);
+
+struct BlockMXFP4 {
+  static constexpr size_t kWeights = 32;
+  uint8_t e;
+  uint8_t qs[16];  // weight j in the low nibble of byte j, weight j + 16 in its high one
+};
+static_assert(sizeof(BlockMXFP4) == 17);
+
 struct BlockPTQ1_0 {
   static constexpr size_t kWeights = 128;
   uint8_t qs[24];
@@ -41,11 +57,15 @@ static_assert(sizeof(BlockPTQ1_0) == 28);
 void decode_block(const BlockQ8_0& block, float* out);
 void decode_block(const BlockQ2_0& block, float* out);
 void decode_block(const BlockQ3_K& block, float* out);
+void decode_block(const BlockQ2_K& block, float* out);
+void decode_block(const BlockMXFP4& block, float* out);
 void decode_block(const BlockPTQ1_0& block, float* out);
 
 void encode_block(const float* in, BlockQ8_0& block);
 void encode_block(const float* in, BlockQ2_0& block);
 void encode_block(const float* in, BlockQ3_K& block);
+void encode_block(const float* in, BlockQ2_K& block);
+void encode_block(const float* in, BlockMXFP4& block);
 void encode_block(const float* in, BlockPTQ1_0& block);
 
 // Scale k (0..15) of a Q3_K block, -32..31.

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "device/host/matvec_kernels.h"
+#include "formats/quants.h"
 
 namespace rota {
 namespace {
@@ -159,6 +160,20 @@ struct Q3_K {
   }
 };
 
+// Blocks without a decoder of their own: through the reference decoder into a buffer.
+template <typename Block>
+struct Buffered {
+  static constexpr size_t kWeights = Block::kWeights, kBytes = sizeof(Block);
+  template <typename Emit>
+  static inline void decode(const uint8_t* p, Emit&& emit) {
+    Block block;
+    std::memcpy(&block, p, sizeof(Block));
+    alignas(32) float weights[kWeights];
+    decode_block(block, weights);
+    for (size_t j = 0; j < kWeights / 8; ++j) emit(j, _mm256_load_ps(weights + 8 * j));
+  }
+};
+
 // kOutputs outputs by kRows rows, whole blocks first, then what is left of a row (float formats
 // only) padded with zeros.
 template <typename Decoder, int kOutputs, int kRows>
@@ -258,6 +273,10 @@ void matvec_avx2(Format f, const void* w, size_t out_begin, size_t out_end, size
       return rows_of<Q8_0>(bytes, out_begin, out_end, k, x, rows, y);
     case Format::kQ2_0:
       return rows_of<Q2_0>(bytes, out_begin, out_end, k, x, rows, y);
+    case Format::kQ2_K:
+      return rows_of<Buffered<BlockQ2_K>>(bytes, out_begin, out_end, k, x, rows, y);
+    case Format::kMXFP4:
+      return rows_of<Buffered<BlockMXFP4>>(bytes, out_begin, out_end, k, x, rows, y);
     case Format::kQ3_K:
       return rows_of<Q3_K>(bytes, out_begin, out_end, k, x, rows, y);
     case Format::kPTQ1_0:

@@ -15,8 +15,9 @@
 namespace rota {
 namespace {
 
-constexpr Format kFormats[] = {Format::kF32,  Format::kF16,  Format::kBF16,  Format::kQ8_0,
-                               Format::kQ2_0, Format::kQ3_K, Format::kPTQ1_0};
+constexpr Format kFormats[] = {Format::kF32,    Format::kF16,  Format::kBF16,
+                               Format::kQ8_0,   Format::kQ2_0, Format::kQ3_K,
+                               Format::kPTQ1_0, Format::kQ2_K, Format::kMXFP4};
 
 float uniform(uint64_t key, size_t i) {
   return static_cast<float>(2 * unit_double(splitmix64_mix(key + (i + 1) * kGoldenGamma)) - 1);
@@ -94,6 +95,12 @@ TEST_CASE("decoding inside the AVX2 kernel is exact: one-hot activations read ev
     if (f == Format::kQ8_0 || f == Format::kQ2_0) {
       for (size_t i = 0; i < p.w.size(); ++i) {
         if (i % info.block_bytes >= 2) p.w[i] = static_cast<uint8_t>(splitmix64_mix(i));
+      }
+    } else if (f == Format::kQ2_K || f == Format::kMXFP4) {
+      const size_t begin = f == Format::kQ2_K ? 0 : 1, end = f == Format::kQ2_K ? 80 : 17;
+      for (size_t i = 0; i < p.w.size(); ++i) {
+        const size_t at = i % info.block_bytes;
+        if (at >= begin && at < end) p.w[i] = static_cast<uint8_t>(splitmix64_mix(i));
       }
     } else if (f == Format::kQ3_K || f == Format::kPTQ1_0) {
       for (size_t i = 0; i < p.w.size(); ++i) {
