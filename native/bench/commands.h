@@ -9,6 +9,5 @@
 namespace rota {
 
 Status pool_command(std::span<const char* const> arguments);
-Status neighbour_command(std::span<const char* const> arguments);
 
 }  // namespace rota

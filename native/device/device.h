@@ -4,29 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "base/status.h"
+#include "device/dev_ptr.h"
+#include "device/key_rows.h"
 #include "formats/block.h"
 
 namespace rota {
-
-// An address on the device. Only a Device may dereference it; the host reads through download().
-template <typename T>
-class DevPtr {
- public:
-  DevPtr() = default;
-  explicit DevPtr(T* address) : address_(address) {}
-  template <typename U>
-    requires std::is_convertible_v<U*, T*>
-  DevPtr(DevPtr<U> other) : address_(other.address()) {}  // NOLINT: adding const is implicit
-  T* address() const { return address_; }
-  DevPtr operator+(size_t elements) const { return DevPtr(address_ + elements); }
-  explicit operator bool() const { return address_ != nullptr; }
-
- private:
-  T* address_ = nullptr;
-};
 
 // A weight matrix [out, in], rows of row_bytes(format, in) bytes.
 struct Matrix {
@@ -56,13 +40,13 @@ struct AttentionArgs {
   float scale = 1;
   DevPtr<const float> q;      // [rows, heads, head_dim]
   DevPtr<const float> sinks;  // [heads], unscaled, no value
-  DevPtr<const float> ring;   // [ring_slots, head_dim], position p in slot p % ring_slots
+  KeyRows ring;               // [ring_slots, head_dim], position p in slot p % ring_slots
   int ring_slots = 0;
   DevPtr<const float> block;  // [block_rows, head_dim]
   int block_rows = 0;
-  DevPtr<const float> listed_keys;  // [any, head_dim]
-  DevPtr<const int> list;           // [rows, list_stride]
-  DevPtr<const int> list_count;     // [rows]
+  KeyRows listed_keys;           // [any, head_dim]
+  DevPtr<const int> list;        // [rows, list_stride]
+  DevPtr<const int> list_count;  // [rows]
   int list_stride = 0;
   DevPtr<float> out;  // [rows, heads, head_dim]
 };
@@ -74,7 +58,7 @@ struct IndexArgs {
   int first_position = 0, ratio = 1;
   DevPtr<const float> q;        // [rows, heads, head_dim]
   DevPtr<const float> weights;  // [rows, heads], already scaled
-  DevPtr<const float> keys;     // [groups, head_dim]
+  KeyRows keys;                 // [groups, head_dim]
   DevPtr<float> scores;         // [rows, score_stride]
   int score_stride = 0;
 };
@@ -134,6 +118,9 @@ class Device {
   // ring[(first_position + r) % slots] = x[r]
   virtual void ring_write(DevPtr<const float> x, int rows, int dim, int first_position,
                           DevPtr<float> ring, int slots) = 0;
+  // The same into cached keys: keys[(first + r) % slots] = x[r, keys.dim] in the keys' format.
+  virtual void store_keys(DevPtr<const float> x, int rows, int first, const KeyRows& keys,
+                          int slots) = 0;
   // 2.4: groups first_group .. of `ratio` tokens each from rings of kv and gate: softmax over the
   // tokens per channel.
   virtual void compress(DevPtr<const float> kv_ring, DevPtr<const float> gate_ring, int slots,

@@ -80,12 +80,25 @@ uint8_t float_to_e2m1(float value) {
   return static_cast<uint8_t>(code | (std::signbit(value) ? 8 : 0));
 }
 
+float fake_fp8_scale(const float* block) {
+  return pow2_ceil(std::max(group_amax(block, kFakeFp8Block), 1e-4f) * (1.f / 448.f));
+}
+
+float fake_fp4_e8m0_scale(const float* block) {
+  const float amax = std::max(group_amax(block, kFakeFp4E8m0Block), 6.f * 0x1p-126f);
+  return pow2_ceil(amax * (1.f / 6.f));
+}
+
+uint8_t fake_fp4_e4m3_scale(const float* block) {
+  const float amax = std::max(group_amax(block, kFakeFp4E4m3Block), 6.f * 0x1p-9f);
+  return float_to_e4m3(amax / 6.f);
+}
+
 void fake_quant_fp8(float* x, size_t n) {
   ROTA_CHECK(n % kFakeFp8Block == 0, "length", n);
   for (size_t begin = 0; begin < n; begin += kFakeFp8Block) {
     float* group = x + begin;
-    const float scale =
-        pow2_ceil(std::max(group_amax(group, kFakeFp8Block), 1e-4f) * (1.f / 448.f));
+    const float scale = fake_fp8_scale(group);
     for (size_t i = 0; i < kFakeFp8Block; ++i) group[i] = round_e4m3(group[i] / scale) * scale;
   }
 }
@@ -94,8 +107,7 @@ void fake_quant_fp4_e8m0(float* x, size_t n) {
   ROTA_CHECK(n % kFakeFp4E8m0Block == 0, "length", n);
   for (size_t begin = 0; begin < n; begin += kFakeFp4E8m0Block) {
     float* group = x + begin;
-    const float amax = std::max(group_amax(group, kFakeFp4E8m0Block), 6.f * 0x1p-126f);
-    scale_to_e2m1(group, kFakeFp4E8m0Block, pow2_ceil(amax * (1.f / 6.f)));
+    scale_to_e2m1(group, kFakeFp4E8m0Block, fake_fp4_e8m0_scale(group));
   }
 }
 
@@ -103,8 +115,7 @@ void fake_quant_fp4_e4m3(float* x, size_t n) {
   ROTA_CHECK(n % kFakeFp4E4m3Block == 0, "length", n);
   for (size_t begin = 0; begin < n; begin += kFakeFp4E4m3Block) {
     float* group = x + begin;
-    const float amax = std::max(group_amax(group, kFakeFp4E4m3Block), 6.f * 0x1p-9f);
-    scale_to_e2m1(group, kFakeFp4E4m3Block, round_e4m3(amax / 6.f));
+    scale_to_e2m1(group, kFakeFp4E4m3Block, e4m3_to_float(fake_fp4_e4m3_scale(group)));
   }
 }
 

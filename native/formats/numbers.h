@@ -65,6 +65,10 @@ inline float pow2_ceil(float x) {
 inline constexpr size_t kFakeFp8Block = 32;
 inline constexpr size_t kFakeFp4E8m0Block = 32;
 inline constexpr size_t kFakeFp4E4m3Block = 16;
+// The scale s of one block, fp4_e4m3's as its code.
+float fake_fp8_scale(const float* block);
+float fake_fp4_e8m0_scale(const float* block);
+uint8_t fake_fp4_e4m3_scale(const float* block);
 void fake_quant_fp8(float* x, size_t n);
 void fake_quant_fp4_e8m0(float* x, size_t n);
 void fake_quant_fp4_e4m3(float* x, size_t n);

@@ -19,10 +19,6 @@ void project_qkv(Core& core, const LayerWeights& w, DevVector freq, int first, i
   device.rope(b.q, rows, c.heads, c.head_dim, freq, pairs, first, 1, false);
   device.rms(b.kv, w.kv_norm, rows, c.head_dim, c.rms_eps, b.kv);
   device.rope(b.kv, rows, 1, c.head_dim, freq, pairs, first, 1, false);
-  if (core.options.kv_quant) {
-    device.fake_quant(FakeQuant::kFp8Block32, b.kv,
-                      static_cast<size_t>(rows) * static_cast<size_t>(c.head_dim));
-  }
 }
 
 void attend(Core& core, const LayerWeights& w, DevVector freq, AttentionArgs args) {
@@ -48,11 +44,11 @@ void target_attention(Core& core, int layer, int first, int rows) {
   const Config& c = core.config;
   Buffers& b = core.buffers;
   const LayerWeights& w = core.weights.layers[static_cast<size_t>(layer)];
-  const DevPtr<float> window = core.caches.windows[static_cast<size_t>(layer)];
+  const KeyRows& window = core.caches.windows[static_cast<size_t>(layer)];
   const int owner = c.kv_owner(layer), slots = core.caches.target.slots;
   const DevVector freq = owner >= 0 ? core.compressed_freq : core.window_freq;
   project_qkv(core, w, freq, first, rows);
-  core.device.ring_write(b.kv, rows, c.head_dim, first, window, slots);
+  core.store_keys(FakeQuant::kFp8Block32, b.kv, rows, first, window, slots);
   AttentionArgs args;
   args.rows = rows;
   args.first_position = first;

@@ -9,6 +9,7 @@
 #include "base/aligned_buffer.h"
 #include "model/config.h"
 #include "model/device_memory.h"
+#include "model/model.h"
 
 namespace rota {
 
@@ -27,21 +28,22 @@ struct RingReach {
 // A kv source's stream and the tokens of its open group.
 struct CompressedStream {
   int ratio = 1;
-  DevPtr<float> keys;                // [ctx / ratio, head_dim]
-  DevPtr<float> index_keys;          // [ctx / ratio, index_head_dim]
+  int groups = 0;                    // that there is room for: ctx / ratio
+  KeyRows keys;                      // [groups, head_dim]
+  KeyRows index_keys;                // [groups, index_head_dim]
   DevPtr<float> open_kv, open_gate;  // rings [slots, head_dim], ratio > 1 only
 };
 
 struct Caches {
   RingReach target, draft;
-  std::vector<DevPtr<float>> windows;         // [layers] of [slots, head_dim]
-  std::vector<CompressedStream> streams;      // [layers], filled for kv sources
-  std::vector<DevPtr<float>> draft_contexts;  // [stages] of [slots, head_dim]
-  AlignedBuffer compressed_ids;               // [ctx] of int32_t, on the host
+  std::vector<KeyRows> windows;           // [layers] of [slots, head_dim]
+  std::vector<CompressedStream> streams;  // [layers], filled for kv sources
+  std::vector<KeyRows> draft_contexts;    // [stages] of [slots, head_dim]
+  AlignedBuffer compressed_ids;           // [ctx] of int32_t, on the host
 };
 
 // Sized by ctx and max_rows once; all but compressed_ids, which are on the host. Check memory's
 // status.
-Caches place_caches(const Config& config, int ctx, int max_rows, DeviceMemory& memory);
+Caches place_caches(const Config& config, const ModelOptions& options, DeviceMemory& memory);
 
 }  // namespace rota

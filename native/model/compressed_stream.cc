@@ -14,10 +14,6 @@ void extend_stream(Core& core, int layer, int first, int rows) {
   const CompressedStream& stream = core.caches.streams[static_cast<size_t>(layer)];
   const int ratio = stream.ratio, slots = core.caches.target.slots;
   const int first_group = first / ratio, groups = (first + rows) / ratio - first_group;
-  const size_t head_dim = static_cast<size_t>(c.head_dim),
-               index_dim = static_cast<size_t>(c.index_head_dim);
-  const DevPtr<float> keys = stream.keys + static_cast<size_t>(first_group) * head_dim;
-  const DevPtr<float> index_keys = stream.index_keys + static_cast<size_t>(first_group) * index_dim;
   core.linear(w.compress_kv, b.x, rows, b.kv);
   if (ratio > 1) {
     core.linear(w.compress_gate, b.x, rows, b.gate);
@@ -27,20 +23,19 @@ void extend_stream(Core& core, int layer, int first, int rows) {
     device.compress(stream.open_kv, stream.open_gate, slots, ratio, first_group, groups, c.head_dim,
                     b.kv);
   }
-  device.rms(b.kv, w.compress_norm, groups, c.head_dim, c.rms_eps, keys);
+  device.rms(b.kv, w.compress_norm, groups, c.head_dim, c.rms_eps, b.kv);
   // The index key is made from the latent before its rotation.
-  core.linear(w.index_k, keys, groups, index_keys);
-  device.rms(index_keys, w.index_k_norm, groups, c.index_head_dim, c.rms_eps, index_keys);
+  core.linear(w.index_k, b.kv, groups, b.index_k);
+  device.rms(b.index_k, w.index_k_norm, groups, c.index_head_dim, c.rms_eps, b.index_k);
   const int pairs = c.rope_dim / 2;
-  device.rope(index_keys, groups, 1, c.index_head_dim, core.compressed_freq, pairs,
+  device.rope(b.index_k, groups, 1, c.index_head_dim, core.compressed_freq, pairs,
               first_group * ratio, ratio, false);
-  device.rope(keys, groups, 1, c.head_dim, core.compressed_freq, pairs, first_group * ratio, ratio,
+  device.rope(b.kv, groups, 1, c.head_dim, core.compressed_freq, pairs, first_group * ratio, ratio,
               false);
-  if (core.options.kv_quant) {
-    device.fake_quant(FakeQuant::kFp4E8m0Block32, index_keys,
-                      static_cast<size_t>(groups) * index_dim);
-    device.fake_quant(FakeQuant::kFp4E4m3Block16, keys, static_cast<size_t>(groups) * head_dim);
-  }
+  core.store_keys(FakeQuant::kFp4E8m0Block32, b.index_k, groups, first_group, stream.index_keys,
+                  stream.groups);
+  core.store_keys(FakeQuant::kFp4E4m3Block16, b.kv, groups, first_group, stream.keys,
+                  stream.groups);
 }
 
 void publish_selection(Core& core, int layer, int first, int rows) {

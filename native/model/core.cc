@@ -35,6 +35,7 @@ void size_selection(const Config& c, int ctx, int rows, DeviceMemory& memory, Bu
   b->scores = memory.take<float>(area(b->score_rows, b->score_stride), "index scores");
   b->index_q = memory.take<float>(area(rows, c.index_heads * c.index_head_dim), "index queries");
   b->index_weights = memory.take<float>(area(rows, c.index_heads), "index weights");
+  b->index_k = memory.take<float>(area(rows, c.index_head_dim), "index keys");
   b->list = memory.take<int>(area(rows, c.index_topk), "selection");
   b->list_count = memory.take<int>(static_cast<size_t>(rows), "selection");
   if (c.candidate_source >= 0) {
@@ -124,7 +125,7 @@ void size_buffers(const Config& config, const ModelOptions& options, DeviceMemor
 
 ModelBytes model_bytes(const Config& config, const ModelOptions& options) {
   DeviceMemory caches, activations;
-  place_caches(config, options.ctx, options.max_rows, caches);
+  place_caches(config, options, caches);
   Buffers buffers;
   size_buffers(config, options, activations, &buffers);
   return {caches.bytes(), activations.bytes()};
@@ -141,7 +142,7 @@ Core::Core(WeightSource& weight_source, Device& dev, const ModelOptions& opts)
 
 Status Core::prepare() {
   ROTA_ASSIGN_OR_RETURN(weights, place_weights(source, weight_memory));
-  caches = place_caches(config, options.ctx, options.max_rows, cache_memory);
+  caches = place_caches(config, options, cache_memory);
   ROTA_RETURN_IF_ERROR(cache_memory.status());
   ROTA_ASSIGN_OR_RETURN(
       caches.compressed_ids,
@@ -162,6 +163,14 @@ Status Core::prepare() {
 void Core::linear(const Matrix& w, DevPtr<const float> x, int rows, DevPtr<float> y) {
   *dense_bytes += w.bytes;
   device.linear(w, x, rows, y);
+}
+
+void Core::store_keys(FakeQuant rounding, DevPtr<float> x, int rows, int first, const KeyRows& keys,
+                      int slots) {
+  if (options.kv_quant && !is_packed(keys.format)) {
+    device.fake_quant(rounding, x, area(rows, keys.dim));
+  }
+  device.store_keys(x, rows, first, keys, slots);
 }
 
 DevPtr<const float> Core::as_quantised_input(DevPtr<const float> x, int rows, int n) {

@@ -22,6 +22,7 @@ struct Buffers {
   DevPtr<float> q_latent, q, attended,
       grouped;             // [rows, q_lora], [rows, heads, head_dim] twice, [rows, groups * o_lora]
   DevPtr<float> kv, gate;  // [rows, head_dim]
+  DevPtr<float> index_k;   // [rows, index dim]
   DevPtr<float> index_q, index_weights;  // [rows, index heads, index dim], [rows, index heads]
   DevPtr<float> scores;                  // [score_rows, score_stride]
   int score_rows = 0, score_stride = 0;
@@ -55,6 +56,10 @@ struct Core {
   // x[rows, n] as a quantised linear sees it: itself, or rounded into buffers.rounded with
   // activation quantisation. Valid until the next call.
   DevPtr<const float> as_quantised_input(DevPtr<const float> x, int rows, int n);
+  // Rounds x[rows, keys.dim] as `rounding` says and holds it at rows (first + r) % slots of `keys`:
+  // packed keys are the rounding's own codes. x is left rounded or as it was.
+  void store_keys(FakeQuant rounding, DevPtr<float> x, int rows, int first, const KeyRows& keys,
+                  int slots);
 
   WeightSource& source;
   Device& device;

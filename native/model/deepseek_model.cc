@@ -37,6 +37,11 @@ Status check_options(const Config& config, const ModelOptions& o) {
                               ") and rows with logits (" + std::to_string(o.max_logit_rows) +
                               ") must be at least 1"};
   }
+  if (o.kv == KvKind::kPacked && !o.kv_quant) {
+    return {Code::kUsage,
+            "packed caches hold the codes of the caches' rounding, which is off: turn it on, or "
+            "hold fp16 or fp32"};
+  }
   return o.act_quant ? check_roundable(config) : Status();
 }
 

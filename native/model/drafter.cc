@@ -31,6 +31,11 @@ Status run_stages(Core& core, int next_token, int position, RoutedExperts& exper
     const LayerWeights& w = core.weights.stages[static_cast<size_t>(stage)];
     enter_sublayer(core, w.hc_attn, w.attn_norm, rows);
     project_qkv(core, w, core.window_freq, position, rows);
+    // The block's keys are rounded like cached ones and held nowhere.
+    if (core.options.kv_quant) {
+      device.fake_quant(FakeQuant::kFp8Block32, b.kv,
+                        static_cast<size_t>(rows) * static_cast<size_t>(c.head_dim));
+    }
     AttentionArgs args;
     args.rows = rows;
     args.first_position = position;
@@ -86,13 +91,9 @@ void extend_draft_context(Core& core, int first, int rows) {
     core.linear(w.kv, in, rows, b.kv);
     device.rms(b.kv, w.kv_norm, rows, c.head_dim, c.rms_eps, b.kv);
     device.rope(b.kv, rows, 1, c.head_dim, core.window_freq, c.rope_dim / 2, first, 1, false);
-    if (core.options.kv_quant) {
-      device.fake_quant(FakeQuant::kFp8Block32, b.kv,
-                        static_cast<size_t>(rows) * static_cast<size_t>(c.head_dim));
-    }
-    device.ring_write(b.kv, rows, c.head_dim, first,
-                      core.caches.draft_contexts[static_cast<size_t>(stage)],
-                      core.caches.draft.slots);
+    core.store_keys(FakeQuant::kFp8Block32, b.kv, rows, first,
+                    core.caches.draft_contexts[static_cast<size_t>(stage)],
+                    core.caches.draft.slots);
   }
 }
 

@@ -16,12 +16,17 @@ namespace rota {
 
 class WeightSource;
 
+// How caches hold keys. kPacked is bit for bit kF32 with kv_quant, which it needs; kF16 rounds.
+// Open groups of a compressor, which the model does not round, stay fp32.
+enum class KvKind { kF32, kF16, kPacked };
+
 struct ModelOptions {
   int ctx = 4096;           // positions; every cache is sized by it at load
   int max_rows = 64;        // most rows in one forward()
   int max_logit_rows = 16;  // most rows whose logits one forward() returns
-  bool kv_quant = true;     // the caches' quantisation-aware rounding (part of the model)
-  bool act_quant = false;   // e4m3 rounding of the inputs of fp8 and fp4 linears
+  KvKind kv = KvKind::kF32;
+  bool kv_quant = true;    // the caches' quantisation-aware rounding (part of the model)
+  bool act_quant = false;  // e4m3 rounding of the inputs of fp8 and fp4 linears
 };
 
 // What a model takes beside its weights.

@@ -25,6 +25,7 @@ struct TestOptions {
   int ctx = 128;
   bool kv_quant = true;
   bool act_quant = false;
+  KvKind kv = KvKind::kF32;
 };
 
 // Ends the test when something fails that the test is not about.

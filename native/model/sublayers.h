@@ -14,7 +14,7 @@ void enter_sublayer(Core& core, const HcWeights& hc, DevVector norm, int rows);
 // Adds buffers.y back into the stream and hands `pre` to the next sublayer.
 void leave_sublayer(Core& core, int rows);
 
-// Query, window key/value; leaves q roped in buffers.q, kv roped and rounded in buffers.kv.
+// Query, window key/value; leaves q roped in buffers.q, kv roped and not yet rounded in buffers.kv.
 void project_qkv(Core& core, const LayerWeights& w, DevVector freq, int first, int rows);
 // args.q, sinks, out, sizes and scale are filled in; then inverse rotation and grouped output into
 // buffers.y.

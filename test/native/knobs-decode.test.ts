@@ -1,13 +1,53 @@
 // Knobs of decoding, speculation, prompt passes and caches: what each moves, and what it must leave alone.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { promptOf, runStrata, Strata, synthesise, temporaryFolder } from './helpers/strata.ts';
+import {
+  type Done,
+  generateOnce,
+  type Json,
+  promptOf,
+  type Ready,
+  runStrata,
+  Strata,
+  synthesise,
+  temporaryFolder,
+} from './helpers/strata.ts';
 
 const folder = temporaryFolder();
+const bodies: Json[] = [
+  { prompt: promptOf(40, 128), max_new: 24 },
+  { prompt: promptOf(23, 128, 5), max_new: 20 },
+];
+const COMMON = ['--ctx', '256', '--depth', '3', '--conf', '0', '--slots', '25%', '--arena', '25%'];
 let model: string;
+let base: Answers;
 
-beforeAll(() => {
+interface Answers {
+  readonly ready: Ready;
+  readonly done: Done[];
+}
+
+function run(...knobs: string[]): Promise<Answers> {
+  return generateOnce(['--model', model, ...COMMON, ...knobs], ...bodies);
+}
+
+/** What an exact knob leaves alone: ids, passes, acceptance and the bits of the logits. */
+function output({ done }: Answers): unknown {
+  return done.map(({ ids, finish, digest, pass_tokens, counters }) => ({
+    ids,
+    finish,
+    digest,
+    pass_tokens,
+    passes: counters.passes,
+    accepted: counters.accepted,
+  }));
+}
+
+const kvBytes = ({ ready }: Answers): number => Number(ready.sizes['kv_bytes']);
+
+beforeAll(async () => {
   model = synthesise(folder.path, 'mini-xs');
+  base = await run();
 });
 
 afterAll(() => folder.remove());
@@ -40,5 +80,76 @@ describe('the environment', () => {
     const { code, stderr } = runStrata(['--model', model], '', { STRATA_LRU_WIN: 'four' });
     expect(stderr).toBe('rota-strata: STRATA_LRU_WIN: "four" is not a whole number\n');
     expect(code).toBe(2);
+  });
+});
+
+describe('knob: kv', () => {
+  test('packed gives the bits of f32 from less than half of the bytes', async () => {
+    const packed = await run('--kv', 'packed');
+    expect(output(packed)).toEqual(output(base));
+    expect(packed.ready.knobs['kv']).toBe('packed');
+    // Codes of 8 and 4 bits and their scales; the open groups of a compressor stay fp32.
+    expect(kvBytes(packed)).toBeLessThan(kvBytes(base) * 0.45);
+  });
+
+  test('f16 halves what is not an open group, and its output repeats', async () => {
+    const half = await run('--kv', 'f16');
+    expect(kvBytes(half)).toBeGreaterThan(kvBytes(base) * 0.5);
+    expect(kvBytes(half)).toBeLessThan(kvBytes(base) * 0.65);
+    expect(output(await run('--kv', 'f16'))).toEqual(output(half));
+  });
+
+  test('f16 rounds what the model does not round: the logits differ', async () => {
+    const digests = ({ done }: Answers): unknown => done.map(({ digest }) => digest.logits);
+    const exact = await run('--kv-quant', 'off');
+    expect(digests(await run('--kv-quant', 'off', '--kv', 'f16'))).not.toEqual(digests(exact));
+  });
+});
+
+describe('knob: ctx', () => {
+  test('pays for more positions and changes nothing else', async () => {
+    const wide = await run('--ctx', '1256');
+    expect(output(wide)).toEqual(output(base));
+    expect(wide.ready.sizes['ctx']).toBe(1256);
+    // Groups of ratio 2, 2 and 1: a key of 64 and an index key of 32 floats each.
+    expect(kvBytes(wide) - kvBytes(base)).toBe((500 + 500 + 1000) * (64 + 32) * 4);
+  });
+
+  test('refuses a request that it cannot hold, and the engine lives on', async () => {
+    const { engine } = await Strata.start(['--model', model, '--ctx', '20', '--depth', '0']);
+    await using _ = engine;
+    engine.send({ id: 1, op: 'generate', prompt: promptOf(15, 128), max_new: 6 });
+    expect(await engine.next('error')).toMatchObject({
+      code: 'bad_request',
+      message: 'a prompt of 15 tokens + max_new 6 = 21 positions, the context holds 20 (--ctx)',
+    });
+    expect((await engine.generate({ prompt: promptOf(15, 128), max_new: 5 })).ids).toHaveLength(5);
+  });
+});
+
+describe('knob: prompt-batch', () => {
+  test.each([1, 7, 40, 4096])(
+    '%i rows a pass give the same output from other prompt passes',
+    async (rows) => {
+      const batched = await run('--prompt-batch', String(rows));
+      expect(output(batched)).toEqual(output(base));
+      for (const [index, { counters }] of batched.done.entries()) {
+        const before = base.done[index]?.counters;
+        expect(counters.prefill.passes).toBe(Math.ceil(counters.prefill.rows / rows));
+        expect(counters.prefill.rows).toBe(before?.prefill.rows);
+        expect(counters.prefill.lookups).toBe(before?.prefill.lookups);
+        expect(counters.lookups).toBe(before?.lookups);
+      }
+    },
+  );
+
+  test('a larger batch reads an expert for more rows at once', async () => {
+    const distinct = ({ done }: Answers): number =>
+      done.reduce(
+        (sum, { counters }) =>
+          sum + Object.values(counters.prefill.distinct).reduce((all, blobs) => all + blobs, 0),
+        0,
+      );
+    expect(distinct(await run('--prompt-batch', '1'))).toBeGreaterThan(distinct(base) * 2);
   });
 });

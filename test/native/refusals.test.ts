@@ -32,6 +32,12 @@ test.each([
     '--device cuda:0: no CUDA device: this build computes on the host only; use --device host',
   ],
   [['--device', 'gpu'], 2, '--device: "gpu" is unknown: host or cuda:N'],
+  [['--kv', 'f64'], 2, '--kv: "f64" is unknown: f32, f16 or packed'],
+  [
+    ['--kv', 'packed', '--kv-quant', 'off'],
+    2,
+    '--kv packed holds the codes of --kv-quant: turn that on, or take --kv f16',
+  ],
   [['--draft-corrupt', '2'], 2, '--draft-corrupt needs --draft-oracle FILE'],
   [['--rank', '/nowhere'], 2, '--rank: /nowhere: cannot open: No such file or directory'],
   [['--depth', '6'], 2, "--depth 6: this model's drafter drafts at most 5"],

@@ -12,12 +12,17 @@ namespace {
 // Calls visit(key, index) for every key of a row in the order of summation; returns how many there
 // were.
 template <typename Visit>
-int for_each_key(const AttentionArgs& args, int row, Visit&& visit) {
+int for_each_key(const AttentionArgs& args, int row, const float* decoded, Visit&& visit) {
   const size_t dim = static_cast<size_t>(args.head_dim);
+  if (decoded != nullptr) {
+    const int keys = attention_keys(args, row);
+    for (int i = 0; i < keys; ++i) visit(decoded + static_cast<size_t>(i) * dim, i);
+    return keys;
+  }
   const int end = args.first_position + (args.causal ? row + 1 : 0);
   int index = 0;
   for (int p = std::max(0, end - args.window); p < end; ++p, ++index) {
-    visit(args.ring.address() + static_cast<size_t>(p % args.ring_slots) * dim, index);
+    visit(args.ring.floats(static_cast<size_t>(p % args.ring_slots)), index);
   }
   for (int b = 0; b < args.block_rows; ++b, ++index)
     visit(args.block.address() + static_cast<size_t>(b) * dim, index);
@@ -26,7 +31,7 @@ int for_each_key(const AttentionArgs& args, int row, Visit&& visit) {
         args.list.address() + static_cast<size_t>(row) * static_cast<size_t>(args.list_stride);
     const int count = args.list_count.address()[row];
     for (int i = 0; i < count; ++i, ++index)
-      visit(args.listed_keys.address() + static_cast<size_t>(list[i]) * dim, index);
+      visit(args.listed_keys.floats(static_cast<size_t>(list[i])), index);
   }
   return index;
 }
@@ -37,7 +42,38 @@ size_t attention_scratch(const AttentionArgs& args) {
   return static_cast<size_t>(args.window + args.block_rows + args.list_stride);
 }
 
-void attention_head(const AttentionArgs& args, int row, int head, float* scratch) {
+bool attention_reads_floats(const AttentionArgs& args) {
+  return args.ring.format == KeyFormat::kF32 &&
+         (!args.list || args.listed_keys.format == KeyFormat::kF32);
+}
+
+int attention_keys(const AttentionArgs& args, int row) {
+  const int end = args.first_position + (args.causal ? row + 1 : 0);
+  return std::min(end, args.window) + args.block_rows +
+         (args.list ? args.list_count.address()[row] : 0);
+}
+
+void attention_key(const AttentionArgs& args, int row, int index, float* key) {
+  const size_t dim = static_cast<size_t>(args.head_dim);
+  const int end = args.first_position + (args.causal ? row + 1 : 0);
+  const int in_window = std::min(end, args.window);
+  if (index < in_window) {
+    const auto slot = static_cast<size_t>((end - in_window + index) % args.ring_slots);
+    return decode_key_row(args.ring.format, args.ring.row(slot), dim, key);
+  }
+  index -= in_window;
+  if (index < args.block_rows) {
+    std::copy_n(args.block.address() + static_cast<size_t>(index) * dim, dim, key);
+    return;
+  }
+  const int* list =
+      args.list.address() + static_cast<size_t>(row) * static_cast<size_t>(args.list_stride);
+  const auto group = static_cast<size_t>(list[index - args.block_rows]);
+  decode_key_row(args.listed_keys.format, args.listed_keys.row(group), dim, key);
+}
+
+void attention_head(const AttentionArgs& args, int row, int head, float* scratch,
+                    const float* decoded) {
   const VectorOps& ops = vector_ops();
   const size_t dim = static_cast<size_t>(args.head_dim);
   const size_t at =
@@ -46,14 +82,14 @@ void attention_head(const AttentionArgs& args, int row, int head, float* scratch
   const float* q = args.q.address() + at;
   float* out = args.out.address() + at;
   float largest = -1e30f;
-  const int keys = for_each_key(args, row, [&](const float* key, int i) {
+  const int keys = for_each_key(args, row, decoded, [&](const float* key, int i) {
     scratch[i] = ops.dot(q, key, dim) * args.scale;
     largest = std::max(largest, scratch[i]);
   });
   std::fill_n(out, dim, 0.0f);
   if (keys == 0) return;
   float total = 0;
-  for_each_key(args, row, [&](const float* key, int i) {
+  for_each_key(args, row, decoded, [&](const float* key, int i) {
     const float e = std::exp(scratch[i] - largest);
     total += e;
     ops.axpy(e, key, out, dim);

@@ -28,7 +28,7 @@ struct Scene {
     args.scale = 0.25f;
     args.q = DevPtr<const float>(q.data());
     args.sinks = DevPtr<const float>(sinks.data());
-    args.ring = DevPtr<const float>(ring.data());
+    args.ring = float_rows(ring, kDim);
     args.ring_slots = kSlots;
     args.out = DevPtr<float>(out.data());
   }
@@ -75,7 +75,7 @@ TEST_CASE("at the sequence's start the window is what there is") {
 TEST_CASE("listed groups join the window, each row with its own list") {
   Scene scene(2);
   scene.args.first_position = 1;
-  scene.args.listed_keys = DevPtr<const float>(scene.listed.data());
+  scene.args.listed_keys = float_rows(scene.listed, kDim);
   scene.args.list = DevPtr<const int>(scene.list.data());
   scene.args.list_count = DevPtr<const int>(scene.counts.data());
   scene.args.list_stride = 3;

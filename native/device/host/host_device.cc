@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/check.h"
-#include "device/host/attention_core.h"
+#include "device/host/attention_rows.h"
 #include "device/host/hyper_connection.h"
 #include "device/host/matvec.h"
 #include "device/host/row_ops.h"
@@ -147,6 +147,15 @@ class HostDevice final : public Device {
     }
   }
 
+  void store_keys(DevPtr<const float> x, int rows, int first, const KeyRows& keys,
+                  int slots) override {
+    const auto dim = static_cast<size_t>(keys.dim);
+    each_row(rows, keys.dim * 8, [&](int r) {
+      encode_key_row(keys.format, x.address() + at(r, keys.dim), dim,
+                     keys.row(static_cast<size_t>((first + r) % slots)));
+    });
+  }
+
   void compress(DevPtr<const float> kv_ring, DevPtr<const float> gate_ring, int slots, int ratio,
                 int first_group, int groups, int dim, DevPtr<float> out) override {
     ROTA_CHECK(ratio <= kMaxRatio, "tokens a group", ratio);
@@ -161,30 +170,22 @@ class HostDevice final : public Device {
     });
   }
 
-  void attention(const AttentionArgs& args) override {
-    const size_t keys = attention_scratch(args), heads = static_cast<size_t>(args.heads);
-    split_(static_cast<size_t>(args.rows) * heads, keys * static_cast<size_t>(args.head_dim) * 2,
-           [&](size_t task, size_t begin, size_t end) {
-             float* scratch = split_.floats(task, keys);
-             for (size_t i = begin; i < end; ++i) {
-               attention_head(args, static_cast<int>(i / heads), static_cast<int>(i % heads),
-                              scratch);
-             }
-           });
-  }
+  void attention(const AttentionArgs& args) override { attention_.run(args, split_); }
 
   void index_scores(const IndexArgs& args) override {
     const size_t width = static_cast<size_t>(visible_groups(args, args.rows - 1));
     if (width == 0) return;
     split_(static_cast<size_t>(args.rows) * width, static_cast<size_t>(args.heads * args.head_dim),
-           [&](size_t, size_t begin, size_t end) {
+           [&](size_t task, size_t begin, size_t end) {
+             float* scratch = split_.floats(task, static_cast<size_t>(args.head_dim));
              for (size_t i = begin; i < end;) {
                const int row = static_cast<int>(i / width);
                const size_t stop = std::min(end, (i / width + 1) * width);
                const int visible = visible_groups(args, row);
                const int first = static_cast<int>(i % width),
                          last = first + static_cast<int>(stop - i);
-               if (first < visible) index_scores_row(args, row, first, std::min(visible, last));
+               if (first < visible)
+                 index_scores_row(args, row, first, std::min(visible, last), scratch);
                i = stop;
              }
            });
@@ -262,7 +263,6 @@ class HostDevice final : public Device {
   }
 
   static constexpr int kMaxRatio = 8;
-
   template <typename Fn>
   void each_row(int rows, int cost_per_row, Fn&& fn) {
     split_(static_cast<size_t>(rows), static_cast<size_t>(cost_per_row),
@@ -281,6 +281,7 @@ class HostDevice final : public Device {
   }
 
   TaskSplitter split_;
+  AttentionRows attention_;
 };
 
 }  // namespace

@@ -87,8 +87,9 @@ TEST_CASE("attention and selection: threads change no bit") {
     std::vector<float> scores(rows * groups);
     std::vector<uint8_t> keep(rows * groups);
     std::vector<int> list(rows * 16), counts(rows);
-    IndexArgs index{rows,  heads,       dim,      2 * groups - rows, 2,
-                    in(q), in(weights), in(keys), out(scores),       groups};
+    IndexArgs index{rows,        heads, dim,         2 * groups - rows,
+                    2,           in(q), in(weights), float_rows(keys, dim),
+                    out(scores), groups};
     d.index_scores(index);
     d.candidate_pool(index, 4, 9, DevPtr<uint8_t>(keep.data()), groups);
     d.select_groups(index, DevPtr<const uint8_t>(keep.data()), groups, 4, 16,
@@ -102,9 +103,9 @@ TEST_CASE("attention and selection: threads change no bit") {
     args.scale = .125f;
     args.q = in(q);
     args.sinks = in(sinks);
-    args.ring = in(ring);
+    args.ring = float_rows(ring, dim);
     args.ring_slots = 40;
-    args.listed_keys = in(keys);
+    args.listed_keys = float_rows(keys, dim);
     args.list = DevPtr<const int>(list.data());
     args.list_count = DevPtr<const int>(counts.data());
     args.list_stride = 16;

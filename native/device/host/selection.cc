@@ -25,7 +25,7 @@ int visible_groups(const IndexArgs& args, int row) {
   return (args.first_position + row + 1) / args.ratio;
 }
 
-void index_scores_row(const IndexArgs& args, int row, int begin, int end) {
+void index_scores_row(const IndexArgs& args, int row, int begin, int end, float* scratch) {
   const VectorOps& ops = vector_ops();
   const size_t dim = static_cast<size_t>(args.head_dim), heads = static_cast<size_t>(args.heads);
   const float* q = args.q.address() + static_cast<size_t>(row) * heads * dim;
@@ -33,7 +33,12 @@ void index_scores_row(const IndexArgs& args, int row, int begin, int end) {
   float* scores =
       args.scores.address() + static_cast<size_t>(row) * static_cast<size_t>(args.score_stride);
   for (int j = begin; j < end; ++j) {
-    const float* key = args.keys.address() + static_cast<size_t>(j) * dim;
+    const float* key = scratch;
+    if (args.keys.format == KeyFormat::kF32) {
+      key = args.keys.floats(static_cast<size_t>(j));
+    } else {
+      decode_key_row(args.keys.format, args.keys.row(static_cast<size_t>(j)), dim, scratch);
+    }
     float sum = 0;
     for (size_t h = 0; h < heads; ++h)
       sum += std::max(ops.dot(q + h * dim, key, dim), 0.0f) * weights[h];

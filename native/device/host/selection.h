@@ -11,8 +11,9 @@ namespace rota {
 // Groups that row `row` may see: the complete ones.
 int visible_groups(const IndexArgs& args, int row);
 
-// Scores of groups [begin, end) of one row, end <= visible.
-void index_scores_row(const IndexArgs& args, int row, int begin, int end);
+// Scores of groups [begin, end) of one row, end <= visible. scratch [head_dim] is used where keys
+// are not floats.
+void index_scores_row(const IndexArgs& args, int row, int begin, int end, float* scratch);
 
 // keep[b] for the blocks of `visible` groups. order [blocks of the row] and maxima likewise are
 // scratch.

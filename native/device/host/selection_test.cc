@@ -88,7 +88,7 @@ TEST_CASE(
   args.heads = 2;
   args.head_dim = 2;
   args.q = DevPtr<const float>(q.data());
-  args.keys = DevPtr<const float>(keys.data());
+  args.keys = float_rows(keys, 2);
   args.weights = DevPtr<const float>(weights.data());
   args.scores = DevPtr<float>(scores.data());
   args.score_stride = 3;
@@ -97,9 +97,9 @@ TEST_CASE(
   CHECK(visible_groups(args, 0) == 2);
   CHECK(visible_groups(args, 1) == 2);
   CHECK(visible_groups(args, 2) == 3);
-  index_scores_row(args, 0, 0, 2);
+  index_scores_row(args, 0, 0, 2, nullptr);
   CHECK(scores == std::vector<float>{1.5f, 0, -7});
-  index_scores_row(args, 0, 2, 3);
+  index_scores_row(args, 0, 2, 3, nullptr);
   CHECK(scores[2] == 1 + 16);
 }
 

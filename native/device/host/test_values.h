@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "device/key_rows.h"
 
 namespace rota {
 
@@ -17,6 +18,12 @@ inline std::vector<float> test_values(uint64_t seed, size_t n, double scale = 1.
     out[i] = static_cast<float>(scale * (2 * unit_double(bits) - 1));
   }
   return out;
+}
+
+// Cached keys [v.size() / dim, dim] of floats; nobody writes through them.
+inline KeyRows float_rows(const std::vector<float>& v, int dim) {
+  const void* data = v.data();
+  return {KeyFormat::kF32, dim, DevPtr<uint8_t>(static_cast<uint8_t*>(const_cast<void*>(data)))};
 }
 
 }  // namespace rota

@@ -51,6 +51,19 @@ std::function<Status(const std::string&)> on_off(bool& target) {
   return store(target, [](const std::string& t) { return parse_on_off(t); });
 }
 
+constexpr std::array<KvKind, 3> kKvKinds = {KvKind::kF32, KvKind::kF16, KvKind::kPacked};
+
+std::function<Status(const std::string&)> kv_kind(KvKind& target) {
+  return [&target](const std::string& value) {
+    for (const KvKind kind : kKvKinds) {
+      if (value != kv_kind_name(kind)) continue;
+      target = kind;
+      return Status();
+    }
+    return Status(Code::kUsage, "\"" + value + "\" is unknown: f32, f16 or packed");
+  };
+}
+
 std::vector<Flag> placement_flags(StrataOptions& o) {
   return {
       {"--slots", "SIZE", "device slots for experts (default 25%)", size(o.slots)},
@@ -117,6 +130,10 @@ std::vector<Flag> model_flags(StrataOptions& o) {
        "(default 0.6)",
        number(o.confidence, 0, 1),
        {{"STRATA_DSPARK_CONF"}}},
+      {"--kv", "KIND",
+       "how caches hold keys: f32; packed, the model's own fp8 and fp4 codes, the same bits; f16, "
+       "which rounds (default f32)",
+       kv_kind(o.kv)},
       {"--kv-quant", "on|off", "the caches' rounding the model was trained with (default on)",
        on_off(o.kv_quant)},
       {"--act-quant", "on|off", "round the inputs of quantised linears to fp8 (default off)",
@@ -160,6 +177,18 @@ std::vector<std::string> bare_names_set(const Environment& environment) {
 
 }  // namespace
 
+const char* kv_kind_name(KvKind kind) {
+  switch (kind) {
+    case KvKind::kF32:
+      return "f32";
+    case KvKind::kF16:
+      return "f16";
+    case KvKind::kPacked:
+      return "packed";
+  }
+  return "?";
+}
+
 Result<ParsedOptions> parse_strata_options(std::span<const char* const> arguments,
                                            const Environment& environment) {
   ParsedOptions parsed;
@@ -186,6 +215,10 @@ Result<ParsedOptions> parse_strata_options(std::span<const char* const> argument
     return Status(Code::kUsage, "--model PATH is missing (--help shows an example)");
   if (o.draft_corrupt > 0 && o.draft_oracle.empty()) {
     return Status(Code::kUsage, "--draft-corrupt needs --draft-oracle FILE");
+  }
+  if (o.kv == KvKind::kPacked && !o.kv_quant) {
+    return Status(Code::kUsage,
+                  "--kv packed holds the codes of --kv-quant: turn that on, or take --kv f16");
   }
   ROTA_RETURN_IF_ERROR(check_device(o.device));
   return parsed;

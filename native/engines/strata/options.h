@@ -9,6 +9,7 @@
 #include "base/flags.h"
 #include "base/status.h"
 #include "engines/size_value.h"
+#include "model/model.h"
 
 namespace rota {
 
@@ -26,6 +27,7 @@ struct StrataOptions {
   double confidence = 0.6;
   int ctx = 4096;
   int prompt_batch = 64;
+  KvKind kv = KvKind::kF32;
   bool kv_quant = true, act_quant = false;
   int file_readers = 4;
   int draft_corrupt = 0;
@@ -33,6 +35,8 @@ struct StrataOptions {
   std::vector<FlagFromEnvironment> from_environment;
   std::vector<std::string> environment_notes;  // what is set there and not read
 };
+
+const char* kv_kind_name(KvKind kind);
 
 struct ParsedOptions {
   StrataOptions options;

@@ -78,6 +78,7 @@ Json knobs_of(const StrataEngine& engine) {
           {"conf", o.confidence},
           {"ctx", o.ctx},
           {"prompt-batch", o.prompt_batch},
+          {"kv", kv_kind_name(o.kv)},
           {"kv-quant", on_off(o.kv_quant)},
           {"act-quant", on_off(o.act_quant)},
           {"draft-oracle", o.draft_oracle},

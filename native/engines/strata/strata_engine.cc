@@ -67,6 +67,7 @@ ModelOptions StrataEngine::model_options() const {
   model.ctx = options_.ctx;
   model.max_rows = max_rows();
   model.max_logit_rows = std::max(model.max_logit_rows, depth_ + 1);
+  model.kv = options_.kv;
   model.kv_quant = options_.kv_quant;
   model.act_quant = options_.act_quant;
   return model;
