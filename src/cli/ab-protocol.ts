@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { type CompleteProtocol, completeProtocol, loadDescriptor } from '../schema/load.ts';
-import { type ProtocolModel, parseProtocol } from '../schema/protocol.ts';
+import type { ProtocolModel } from '../schema/override.ts';
+import { parseProtocol } from '../schema/protocol.ts';
 import type { Context } from './context.ts';
 import { flagKnobs } from './flag-knobs.ts';
 

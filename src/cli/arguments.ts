@@ -3,8 +3,8 @@ import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { UserError } from '../core/errors.ts';
 import type { EngineDescriptor } from '../schema/descriptor.ts';
 import { type KnobSpec, type Knobs, validateKnobs } from '../schema/knobs.ts';
+import type { ProtocolModel } from '../schema/override.ts';
 import { throwProblems } from '../schema/problems.ts';
-import type { ProtocolModel } from '../schema/protocol.ts';
 
 export function countArgument(word: string): number {
   const value = Number(word);

@@ -1,7 +1,7 @@
 // The parts that run, ab and resume have in common: from a checked protocol to a plan, from a run folder to its report.
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { EXIT } from '../core/errors.ts';
 import type { Plan } from '../core/records/plan.ts';
 import type { Verdict } from '../core/records/verdict.ts';
@@ -14,9 +14,11 @@ import { findProbe } from '../run/ceilings.ts';
 import { encodePrompts, newRunFolder, type Prepared, preparePlan } from '../run/prepare.ts';
 import { runSession } from '../run/session.ts';
 import { smoke } from '../run/smoke.ts';
+import { ensureBuilds, findSubjects, type Subjects } from '../run/subjects.ts';
 import { type CompleteProtocol, loadDescriptor } from '../schema/load.ts';
 import { modelToolPath } from './commands/model.ts';
 import type { Context } from './context.ts';
+import { createLiveLine } from './live-line.ts';
 import { printPlan, printVerdict, type ReportForm } from './printing.ts';
 import { createWatch } from './watch.ts';
 
@@ -35,14 +37,14 @@ export async function measure(
   const prepared = preparePlan({
     complete: what.complete,
     protocolText: what.text,
-    modelPath: await modelPathOf(context, what.complete),
-    root: context.root,
+    subjects: await subjectsOf(context, what.complete),
     results: context.results,
     rota: context.version,
     clock: systemClock,
   });
   if (options.plan) return printPlan(context, prepared, options);
   if (!options.json) tellPlan(context, prepared);
+  await buildOthers(context, prepared.plan);
   if (options.smoke) return await tryArms(context, prepared.plan, what.command, options);
   const folder = newRunFolder(context.results, prepared.plan);
   await runFolderSession(context, folder, { command: what.command, resumed: false }, options);
@@ -59,6 +61,7 @@ export async function runFolderSession(
   context.tell(`run folder: ${folder.path}\n`);
   const watch = createWatch(context);
   const descriptorOf = (engine: string) => loadDescriptor(context.engines, engine);
+  if (resumed) await buildOthers(context, plan);
   const [first] = plan.arms;
   if (first === undefined) throw new Error('a plan without arms');
   const outcome = await runSession({
@@ -74,12 +77,14 @@ export async function runFolderSession(
     shareMachine: options.shareMachine === true,
   }).finally(watch.end);
   process.exitCode = outcome.exitCode;
-  if (outcome.verdict === null) tellResume(context, folder);
+  if (outcome.verdict === null) tellResume(context, folder, outcome.reason);
   else tellVerdict(context, plan, outcome.verdict, folder, options);
 }
 
-function tellResume(context: Context, folder: RunFolder): void {
-  context.tell(`interrupted; every finished run is kept. Go on with:\n  rota resume ${folder.name}\n`);
+function tellResume(context: Context, folder: RunFolder, reason: string | undefined): void {
+  const why = reason === undefined ? 'interrupted' : `stopped by the guard: ${reason}`;
+  const when = reason === undefined ? 'Go on' : 'Go on when the machine is quiet';
+  context.tell(`${why}; every finished run is kept. ${when} with:\n  rota resume ${folder.name}\n`);
 }
 
 function tellVerdict(
@@ -97,14 +102,32 @@ function tellPlan(context: Context, prepared: Prepared): void {
   printPlan({ ...context, print: context.tell }, prepared, {});
 }
 
-/** A protocol names its model relative to itself; a synthetic one is made now, so that no run waits for it. */
-async function modelPathOf(context: Context, { protocol, folder }: CompleteProtocol): Promise<string> {
-  const model = 'path' in protocol.model ? { path: resolve(folder, protocol.model.path) } : protocol.model;
-  return await ensureModel(model, {
-    tool: modelToolPath(context.root),
-    folder: context.models,
-    onProgress: (line) => context.tell(`${line}\n`),
+/** A synthetic model is made now, so that no run waits for it. */
+async function subjectsOf(context: Context, complete: CompleteProtocol): Promise<Subjects> {
+  return await findSubjects({
+    complete,
+    root: context.root,
+    ensureModel: (model) =>
+      ensureModel(model, {
+        tool: modelToolPath(context.root),
+        folder: context.models,
+        onProgress: (line) => context.tell(`${line}\n`),
+      }),
   });
+}
+
+async function buildOthers(context: Context, plan: Plan): Promise<void> {
+  const live = createLiveLine(context);
+  const told = new Set<string>();
+  await ensureBuilds(plan, {
+    descriptorOf: (engine) => loadDescriptor(context.engines, engine),
+    root: context.root,
+    onProgress: ({ ref, step, line }) => {
+      if (!told.has(ref)) context.tell(`building ${ref}\n`);
+      told.add(ref);
+      live.show(`${ref}: ${step} ${line ?? ''}`);
+    },
+  }).finally(live.clear);
 }
 
 async function tryArms(

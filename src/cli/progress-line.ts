@@ -3,11 +3,11 @@ import type { Phase, Progress } from '../run/progress.ts';
 
 /** "block 2/4 · arm bias (3/4) · code · 212.4 tok/s · 3 min 10 s left" */
 export function progressLine(progress: Progress): string {
-  const { block, blocks, arm, position, positions, attempt, class: className, tokPerSec } = progress;
+  const { block, blocks, position, positions, attempt, class: className, tokPerSec } = progress;
   if (block === 0) return joined([PHASE_WORDS[progress.phase], timeLeft(progress.etaSeconds)]);
   return joined([
     `block ${block}/${blocks}`,
-    `arm ${arm} (${position}/${positions})`,
+    `arm ${named(progress)} (${position}/${positions})`,
     attempt > 1 ? `attempt ${attempt}` : null,
     progress.phase === 'measure' ? className : joined([PHASE_WORDS[progress.phase], className], ' '),
     tokPerSec === null ? null : `${tokPerSec.toFixed(1)} tok/s`,
@@ -17,14 +17,18 @@ export function progressLine(progress: Progress): string {
 
 /** One line a run, for a log: at its start. */
 export function runLine(progress: Progress): string {
-  const { block, blocks, arm, position, positions, attempt, runsDone, runsPlanned } = progress;
+  const { block, blocks, position, positions, attempt, runsDone, runsPlanned } = progress;
   return joined([
     `run ${runsDone + 1}/${runsPlanned}`,
     `block ${block}/${blocks}`,
-    `arm ${arm} (${position}/${positions})`,
+    `arm ${named(progress)} (${position}/${positions})`,
     attempt > 1 ? `attempt ${attempt}` : null,
     timeLeft(progress.etaSeconds),
   ]);
+}
+
+function named({ arm, label }: Progress): string {
+  return label === '' ? arm : `${arm} ${label}`;
 }
 
 const PHASE_WORDS: Record<Phase, string> = {

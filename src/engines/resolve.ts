@@ -1,6 +1,6 @@
 // Owns the way from an arm's knobs to a command line and environment. Starts nothing and checks no file.
 
-import { twinArms } from '../core/design/twins.ts';
+import { type TwinCandidate, twinArms } from '../core/design/twins.ts';
 import { UserError } from '../core/errors.ts';
 import type { EngineDescriptor } from '../schema/descriptor.ts';
 import { type Knobs, renderKnob } from '../schema/knobs.ts';
@@ -48,15 +48,16 @@ export function resolveCommand(
   return { argv: [...prefix, ...command, ...flags], env };
 }
 
-/** Two arms that run the same command would be compared with themselves, and any "difference" would be noise. */
-export function refuseEqualArms(
-  arms: readonly ({ readonly name: string } & ResolvedCommand)[],
-  where: (arm: string) => string,
-): void {
+/** Two arms that are the same would be compared with themselves, and any "difference" would be noise. */
+export function refuseEqualArms(arms: readonly TwinCandidate[], where: (arm: string) => string): void {
   const [twins] = twinArms(arms);
   if (twins === undefined) return;
-  const [first, second] = twins;
-  throw new UserError(`arms.${second}: resolves to the same command line and environment as ${first}`, {
+  const { first, second, by } = twins;
+  const message =
+    by === 'command'
+      ? `resolves to the same command line and environment as ${first}`
+      : `has the settings of ${first} in other words: what differs is a default that is spelt out, or a unit`;
+  throw new UserError(`arms.${second}: ${message}`, {
     where: where(second),
     hint: 'change a knob of one of them, or remove one',
   });

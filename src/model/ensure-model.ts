@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { EngineError, UserError } from '../core/errors.ts';
-import type { ProtocolModel, SynthModel } from '../schema/protocol.ts';
+import type { ProtocolModel, SynthModel } from '../schema/override.ts';
 
 export interface EnsureModelOptions {
   /** The built rota-model. */

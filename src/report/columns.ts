@@ -31,7 +31,7 @@ export function speedColumns(): Column[] {
     right('× base', (row) => (row.ratio === null ? dash(row) : ratioParts(row.ratio).ratio)),
     left('interval', (row) => (row.ratio === null ? '' : ratioParts(row.ratio).interval)),
     left('speed', (row) => row.speed),
-    left('output', (row) => row.output),
+    left('output', (row) => (row.lossy === undefined ? row.output : `${row.output} lossy`)),
     right('tok/pass', (row) => number(row.tokensPerPass)),
     right('ms/pass', (row) => number(row.msPerPass)),
     right('prefill tok/s', (row) => number(row.prefillTokPerSec)),

@@ -24,6 +24,8 @@ type Arm = Pick<
   | 'passes'
   | 'idsSha256'
   | 'command'
+  | 'lossy'
+  | 'overrides'
   | 'perBlock'
 >;
 
@@ -58,6 +60,8 @@ export function reportJson(verdict: Verdict): ReportJson {
       passes: row.passes,
       idsSha256: row.idsSha256,
       command: row.command,
+      ...(row.lossy === undefined ? {} : { lossy: row.lossy }),
+      ...(row.overrides === undefined ? {} : { overrides: row.overrides }),
       perBlock: row.perBlock,
     })),
   };

@@ -1,6 +1,8 @@
 // What `rota run` is about to do, before anything runs: arms, order, time, and what it will be able to see.
 
 import { commandLine } from '../core/command-line.ts';
+import { MAX_RERUNS } from '../core/design/guard.ts';
+import { armLabel } from '../core/records/arm-label.ts';
 import type { Plan } from '../core/records/plan.ts';
 import { percent, plural } from '../core/verdict/lines.ts';
 import { minutes } from './format.ts';
@@ -23,6 +25,7 @@ export function planReport(plan: Plan, look: Look): string {
     arms(plan, look),
     drawTable(ORDER, orderRows(plan)),
     drawTable(WORK, workRows(plan)),
+    ...(guardLine(plan) === null ? [] : [fold(guardLine(plan) ?? '', look.width, '  ')]),
   ];
   return `${inLook(parts.join('\n\n'), look)}\n`;
 }
@@ -43,12 +46,24 @@ function arms(plan: Plan, look: Look): string {
   const width = Math.max(...names.map((name) => name.length));
   return plan.arms
     .map((arm, index) => {
-      const lossy = arm.lossyKnobs.length === 0 ? '' : `  [lossy: ${arm.lossyKnobs.join(', ')}]`;
+      const label = armLabel(arm) === '' ? '' : `  ${armLabel(arm)}`;
       const indent = ' '.repeat(width + 2);
-      const text = `${commandLine(arm.argv, arm.env)}${lossy}`;
+      const text = `${commandLine(arm.argv, arm.env)}${label}`;
       return fold(`${(names[index] ?? '').padEnd(width)}  ${text}`, look.width, indent);
     })
     .join('\n');
+}
+
+/** What happens to a run that others disturb, where more than a flag does. */
+function guardLine({ guards }: Plan): string | null {
+  const what = {
+    flag: null,
+    rerun: `its run is repeated, at most ${MAX_RERUNS} times; every attempt stays on file`,
+    abort: 'the session ends; it can be resumed',
+  }[guards.onTrip ?? 'flag'];
+  if (what === null) return null;
+  const limits = `${percent(guards.foreignCpuShare)} of all cores, or ${guards.foreignGpuPercent} % of a GPU`;
+  return `guard: when other programs use more than ${limits}, in a measured window of any arm, ${what}`;
 }
 
 const ORDER = [

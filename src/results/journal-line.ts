@@ -46,6 +46,7 @@ const EVENT_TYPES: ReadonlySet<unknown> = new Set<JournalEvent['type']>([
   'window',
   'run_end',
   'interrupted',
+  'aborted',
   'session_end',
 ]);
 

@@ -1,5 +1,7 @@
-// Owns the rotation itself: every planned run of every block once, failures again at the end of their block, and when to give up an arm.
+// Owns the rotation itself: every planned run of every block once, what failed or was disturbed again at the end of its block, and when
+// to give up an arm or the session.
 
+import { MAX_RERUNS } from '../core/design/guard.ts';
 import type { Plan, PlannedRun } from '../core/records/plan.ts';
 import { replay } from '../core/verdict/replay.ts';
 import type { SessionContext } from './context.ts';
@@ -11,6 +13,8 @@ const ATTEMPTS = 2;
 
 export type BlocksOutcome =
   | { readonly status: 'finished' }
+  /** The guard ended it, as the protocol wants. */
+  | { readonly status: 'aborted'; readonly reason: string }
   | { readonly status: 'interrupted'; readonly interrupted: Interrupted };
 
 export function runsDone(plan: Plan, events: SessionContext['journal']['events']): Set<string> {
@@ -23,56 +27,88 @@ interface Tally {
   /** Arms that failed every attempt at a run in this session and never gave a good one. */
   readonly hopeless: Set<string>;
   readonly starts: Map<string, number>;
+  /** How often the guard ended an attempt at a run, in all sessions. */
+  readonly trips: Map<string, number>;
+}
+
+function countOne(counts: Map<string, number>, run: string): void {
+  counts.set(run, (counts.get(run) ?? 0) + 1);
 }
 
 function tallyOf(context: SessionContext, done: ReadonlySet<string>): Tally {
   const starts = new Map<string, number>();
+  const trips = new Map<string, number>();
   for (const event of context.journal.events) {
-    if (event.type === 'run_start') starts.set(event.run, (starts.get(event.run) ?? 0) + 1);
+    if (event.type === 'run_start') countOne(starts, event.run);
+    if (event.type === 'run_end' && event.tripped !== undefined) countOne(trips, event.run);
   }
   const proven = new Set(context.plan.runs.filter((run) => done.has(run.id)).map((run) => run.arm));
-  return { proven, hopeless: new Set(), starts };
+  return { proven, hopeless: new Set(), starts, trips };
+}
+
+/** By the plan and by how often others disturbed this run; the arm and its rates have no say. */
+function heedsGuard({ plan }: SessionContext, run: PlannedRun, tally: Tally): boolean {
+  switch (plan.guards.onTrip ?? 'flag') {
+    case 'flag':
+      return false;
+    case 'rerun':
+      return (tally.trips.get(run.id) ?? 0) < MAX_RERUNS;
+    case 'abort':
+      return true;
+  }
 }
 
 async function attempt(context: SessionContext, run: PlannedRun, tally: Tally): ReturnType<typeof runOnce> {
-  const number = (tally.starts.get(run.id) ?? 0) + 1;
-  tally.starts.set(run.id, number);
-  const outcome = await runOnce(context, run, number);
+  countOne(tally.starts, run.id);
+  const number = tally.starts.get(run.id) ?? 1;
+  const outcome = await runOnce(context, { run, heedsGuard: heedsGuard(context, run, tally) }, number);
   if (outcome.status === 'ok') tally.proven.add(run.arm);
   if (outcome.status === 'void')
     context.progress.tell('stop', { note: `${run.id} is void: ${outcome.reason}` });
+  if (outcome.status === 'tripped') {
+    countOne(tally.trips, run.id);
+    context.progress.tell('stop', { note: `${run.id} was disturbed: ${outcome.reason}` });
+  }
   return outcome;
 }
 
 /**
- * One block: its runs in the planned order, then those that failed once more. An arm that fails twice without ever having run
- * is not started again in this session: its runs stay missing, the others go on, and a resume tries it anew.
+ * One block: its runs in the planned order, then those that failed once more and those that others disturbed, until they are quiet or
+ * kept as they are. An arm that fails twice without ever having run is not started again in this session: its runs stay missing,
+ * the others go on, and a resume tries it anew.
  */
 async function runBlock(
   context: SessionContext,
   runs: readonly PlannedRun[],
   tally: Tally,
 ): Promise<BlocksOutcome> {
-  let todo = runs;
-  for (let round = 1; round <= ATTEMPTS && todo.length > 0; round++) {
-    const failed: PlannedRun[] = [];
+  const failures = new Map<string, number>();
+  for (let todo = runs; todo.length > 0; ) {
+    const again: PlannedRun[] = [];
     for (const run of todo) {
       if (tally.hopeless.has(run.arm)) continue;
       const outcome = await attempt(context, run, tally);
       if (outcome.status === 'interrupted') return outcome;
-      if (outcome.status === 'void') failed.push(run);
+      if (outcome.status === 'tripped' && context.plan.guards.onTrip === 'abort')
+        return { status: 'aborted', reason: `${outcome.reason} of ${run.id}` };
+      if (outcome.status === 'void') countOne(failures, run.id);
+      const isOpen = outcome.status === 'tripped' || (failures.get(run.id) ?? 0) < ATTEMPTS;
+      if (outcome.status !== 'ok' && isOpen) again.push(run);
     }
-    todo = failed;
+    todo = again;
   }
-  for (const run of todo) {
-    if (tally.proven.has(run.arm)) continue;
-    tally.hopeless.add(run.arm);
-    context.progress.giveUp(run.arm);
-    context.progress.tell('stop', {
-      note: `${run.arm} failed ${ATTEMPTS} times: it is left out from here on`,
-    });
-  }
+  const lost = runs.filter((run) => (failures.get(run.id) ?? 0) >= ATTEMPTS);
+  for (const run of lost) giveUp(context, run, tally);
   return { status: 'finished' };
+}
+
+function giveUp(context: SessionContext, run: PlannedRun, tally: Tally): void {
+  if (tally.proven.has(run.arm)) return;
+  tally.hopeless.add(run.arm);
+  context.progress.giveUp(run.arm);
+  context.progress.tell('stop', {
+    note: `${run.arm} failed ${ATTEMPTS} times: it is left out from here on`,
+  });
 }
 
 export async function runBlocks(context: SessionContext): Promise<BlocksOutcome> {
@@ -82,7 +118,7 @@ export async function runBlocks(context: SessionContext): Promise<BlocksOutcome>
   for (let block = 1; block <= plan.blocks; block++) {
     const missing = plan.runs.filter((run) => run.block === block && !done.has(run.id));
     const outcome = await runBlock(context, missing, tally);
-    if (outcome.status === 'interrupted') return outcome;
+    if (outcome.status !== 'finished') return outcome;
   }
   return { status: 'finished' };
 }

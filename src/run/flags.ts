@@ -1,6 +1,7 @@
 // Owns what is worth a flag on a window: short phrases that a report counts. A flag never removes a number. Pure.
 
 import { brokenIdentities } from '../core/counters/identities.ts';
+import { trips } from '../core/design/guard.ts';
 import type { EngineReady, GenerateRequest } from '../core/records/answer.ts';
 import type { WindowLoad } from '../core/records/journal.ts';
 import type { Guards, PlannedArm } from '../core/records/plan.ts';
@@ -59,16 +60,6 @@ function clockFlags({ answer, wallMs, clockStepped }: WindowFacts): string[] {
   ];
 }
 
-function loadFlags({ load, guards }: WindowFacts): string[] {
-  const foreignGpu = load.gpus?.some(
-    (gpu) => (gpu.foreignMemoryBytes ?? 0) > 0 && (gpu.utilizationPercent ?? 0) > guards.foreignGpuPercent,
-  );
-  return [
-    ...((load.foreignCpuShare ?? 0) > guards.foreignCpuShare ? ['foreign CPU load'] : []),
-    ...(foreignGpu ? ['foreign processes on a busy GPU'] : []),
-  ];
-}
-
 export function windowFlags(facts: WindowFacts): string[] {
   const { answer, ready, arm } = facts;
   const broken = brokenIdentities(answer.result, ready, arm.counting ?? OWN_RULE);
@@ -81,6 +72,6 @@ export function windowFlags(facts: WindowFacts): string[] {
     ...((answer.result.cachedPromptTokens ?? 0) > 0 ? ['the prompt was partly cached'] : []),
     ...(facts.strayLines > 0 ? ['unexpected output on stdout'] : []),
     ...clockFlags(facts),
-    ...loadFlags(facts),
+    ...trips(facts.load, facts.guards).map(({ flag }) => flag),
   ];
 }

@@ -1,6 +1,7 @@
 // Owns one run, start to finish: launch, ready, warm up, measure, stop, memory released. Whatever happens, the engine is gone afterwards.
 
 import path from 'node:path';
+import { trips } from '../core/design/guard.ts';
 import { EngineError } from '../core/errors.ts';
 import type { PlannedArm, PlannedRun } from '../core/records/plan.ts';
 import { type EngineSession, openSession } from '../engines/session.ts';
@@ -8,7 +9,8 @@ import type { StopReport } from '../engines/stop.ts';
 import { utcOf } from '../machine/clock.ts';
 import { type MemoryState, readMemory, waitForRelease } from '../machine/memory.ts';
 import { classOrder } from './class-order.ts';
-import type { SessionContext } from './context.ts';
+import { type SessionContext, weightsKey } from './context.ts';
+import { GuardTripped } from './guard-tripped.ts';
 import { Interrupted } from './interrupts.ts';
 import { warmUp } from './warm-up.ts';
 import { type RunningEngine, runWindow, tokPerSec } from './window.ts';
@@ -16,6 +18,8 @@ import { type RunningEngine, runWindow, tokPerSec } from './window.ts';
 export type RunOutcome =
   | { readonly status: 'ok' }
   | { readonly status: 'void'; readonly reason: string }
+  /** Others disturbed it: void as well, but no fault of the engine. */
+  | { readonly status: 'tripped'; readonly reason: string }
   | { readonly status: 'interrupted'; readonly interrupted: Interrupted };
 
 /** Whatever else happens on the machine, no run waits longer than this for memory that others may have taken. */
@@ -47,10 +51,10 @@ async function launch(context: SessionContext, run: PlannedRun, attempt: number)
 }
 
 /** The first fingerprint of a model is what all later runs of it must show. */
-function servesOtherWeights(context: SessionContext, model: string, fingerprint: string | null): boolean {
+function servesOtherWeights(context: SessionContext, arm: PlannedArm, fingerprint: string | null): boolean {
   if (fingerprint === null) return false;
-  const first = context.fingerprints.get(model) ?? fingerprint;
-  context.fingerprints.set(model, first);
+  const first = context.fingerprints.get(weightsKey(arm)) ?? fingerprint;
+  context.fingerprints.set(weightsKey(arm), first);
   return first !== fingerprint;
 }
 
@@ -67,26 +71,39 @@ async function becomeReady(
     arm,
     session,
     ready,
-    otherWeights: servesOtherWeights(context, arm.model, ready.fingerprint),
+    otherWeights: servesOtherWeights(context, arm, ready.fingerprint),
   };
 }
 
-async function measure(context: SessionContext, run: PlannedRun, engine: RunningEngine): Promise<void> {
+interface Measured {
+  readonly run: PlannedRun;
+  /** Whether a disturbed window ends the run; else it is kept with its flag. */
+  readonly heedsGuard: boolean;
+}
+
+async function measure(
+  context: SessionContext,
+  { run, heedsGuard }: Measured,
+  engine: RunningEngine,
+): Promise<void> {
   for (const name of classOrder(context.plan, run.block)) {
     const workload = context.plan.workloads.find((each) => each.class === name);
     for (const prompt of workload?.promptsByBlock[run.block - 1] ?? []) {
       const event = await runWindow(context, engine, { kind: 'measure', class: name, prompt });
       context.journal.sync();
+      const [trip] = heedsGuard ? trips(event.load, context.plan.guards) : [];
+      if (trip !== undefined) throw new GuardTripped(trip.text, `${name} ${prompt.id}`);
       context.progress.tell('measure', { class: name, tokPerSec: tokPerSec(event) });
     }
   }
 }
 
-async function work(context: SessionContext, run: PlannedRun, session: EngineSession): Promise<void> {
+async function work(context: SessionContext, measured: Measured, session: EngineSession): Promise<void> {
+  const { run } = measured;
   context.progress.tell('launch');
   const engine = await becomeReady(context, run, session);
   await warmUp(context, engine, run.block);
-  await measure(context, run, engine);
+  await measure(context, measured, engine);
   if (session.violation !== null) {
     throw new EngineError(`the engine broke the protocol: ${session.violation}`, { phase: 'protocol' });
   }
@@ -95,17 +112,18 @@ async function work(context: SessionContext, run: PlannedRun, session: EngineSes
 /** An error that belongs to the engine ends the run; anything else is a bug and ends the program. */
 function outcomeOf(error: unknown): RunOutcome {
   if (error instanceof Interrupted) return { status: 'interrupted', interrupted: error };
+  if (error instanceof GuardTripped) return { status: 'tripped', reason: error.message };
   if (error instanceof EngineError) return { status: 'void', reason: error.message };
   throw error;
 }
 
 async function attemptWork(
   context: SessionContext,
-  run: PlannedRun,
+  measured: Measured,
   session: EngineSession,
 ): Promise<RunOutcome> {
   try {
-    await work(context, run, session);
+    await work(context, measured, session);
     return { status: 'ok' };
   } catch (error) {
     return outcomeOf(error);
@@ -141,12 +159,8 @@ async function finish(
     utc: utcOf(clock),
     run: run.id,
     status: outcome.status === 'ok' ? 'ok' : 'void',
-    reason:
-      outcome.status === 'ok'
-        ? null
-        : outcome.status === 'void'
-          ? outcome.reason
-          : outcome.interrupted.message,
+    reason: reasonOf(outcome),
+    ...(outcome.status === 'tripped' ? { tripped: outcome.reason } : {}),
     exit: stop.exit === null ? null : (stop.exit.signal ?? stop.exit.code),
     memoryReleased: release.released,
     releaseMs: release.released === null ? null : release.waitedMs,
@@ -154,6 +168,19 @@ async function finish(
   });
   journal.sync();
   return outcome;
+}
+
+function reasonOf(outcome: RunOutcome): string | null {
+  switch (outcome.status) {
+    case 'ok':
+      return null;
+    case 'void':
+      return outcome.reason;
+    case 'tripped':
+      return `the guard tripped: ${outcome.reason}`;
+    case 'interrupted':
+      return outcome.interrupted.message;
+  }
 }
 
 function journalStart(context: SessionContext, run: PlannedRun, attempt: number, pid: number): void {
@@ -190,9 +217,10 @@ function journalNoStart(
 
 export async function runOnce(
   context: SessionContext,
-  run: PlannedRun,
+  measured: Measured,
   attempt: number,
 ): Promise<RunOutcome> {
+  const { run } = measured;
   context.progress.begin(run, attempt);
   const before = readMemory(context.gpus);
   let session: EngineSession;
@@ -206,7 +234,7 @@ export async function runOnce(
   let outcome: RunOutcome | null = null;
   try {
     journalStart(context, run, attempt, session.pid);
-    outcome = await attemptWork(context, run, session);
+    outcome = await attemptWork(context, measured, session);
   } finally {
     // A bug must not leave an engine behind either.
     if (outcome === null) await session.stop();

@@ -2,19 +2,20 @@
 // nothing: the time, the model's path and what is known of earlier runs are parameters.
 
 import { planOrder } from '../core/design/order.ts';
+import type { TwinCandidate } from '../core/design/twins.ts';
 import type { Plan, PlannedArm, PlannedPrompt, PlannedRun, PlannedWorkload } from '../core/records/plan.ts';
 import { createRng, type Rng } from '../core/rng.ts';
 import { ASSUMED_SPREAD, minDetectableEffect } from '../core/stats/power.ts';
 import { type PlaceholderValues, refuseEqualArms, resolveCommand } from '../engines/resolve.ts';
-import { differingKnobs } from '../schema/knobs.ts';
+import { canonicalKnobs, differingKnobs, type Knobs, turnedKnobs } from '../schema/knobs.ts';
 import type { CompleteProtocol } from '../schema/load.ts';
+import type { Subject, Subjects } from './subjects.ts';
 
 export interface PlanInput {
   readonly complete: CompleteProtocol;
   readonly protocolSha256: string;
-  /** Made or found by the caller. */
-  readonly modelPath: string;
-  readonly binary: string | null;
+  /** What each arm runs: made or found by the caller. */
+  readonly subjects: Subjects;
   readonly rota: string;
   readonly createdUtc: string;
   /** Minutes of one run of this protocol, when they are known or can be guessed. */
@@ -22,26 +23,44 @@ export interface PlanInput {
 }
 
 function planArms(input: PlanInput): PlannedArm[] {
-  const { descriptor, protocol, arms, source } = input.complete;
-  const values: PlaceholderValues = {
-    model: input.modelPath,
-    ...(input.binary === null ? {} : { binary: input.binary }),
-  };
-  const baseline = arms[protocol.baseline] ?? {};
-  const planned = Object.entries(arms).map(
-    ([name, knobs]): PlannedArm => ({
-      name,
-      engine: descriptor.name,
-      model: input.modelPath,
-      knobs,
-      ...resolveCommand(descriptor, knobs, values),
-      lossyKnobs: differingKnobs(descriptor.knobs, knobs, baseline, 'lossy'),
-      counting: descriptor.counting,
-      overrides: [],
-    }),
-  );
-  refuseEqualArms(planned, (arm) => source.where(['arms', arm], 'key'));
+  const { arms, source } = input.complete;
+  const planned = Object.entries(arms).map(([name, knobs]) => planArm(input, name, knobs));
+  const candidates = planned.map((arm): TwinCandidate => {
+    const { descriptor, binary } = subjectOf(input, arm.name);
+    const settings = [arm.engine, binary, arm.model, canonicalKnobs(descriptor.knobs, arm.knobs)];
+    return { ...arm, settings };
+  });
+  refuseEqualArms(candidates, (arm) => source.where(['arms', arm], 'key'));
   return planned;
+}
+
+function subjectOf({ subjects }: PlanInput, arm: string): Subject {
+  const subject = subjects[arm];
+  if (subject === undefined) throw new Error(`nobody said what arm ${arm} runs`);
+  return subject;
+}
+
+function planArm(input: PlanInput, name: string, knobs: Knobs): PlannedArm {
+  const { protocol, arms } = input.complete;
+  const { descriptor, model, binary, build, sampling, overrides } = subjectOf(input, name);
+  const values: PlaceholderValues = { model, ...(binary === null ? {} : { binary }) };
+  const turned = turnedKnobs(descriptor.knobs, knobs, 'lossy');
+  // Two engines have no knobs in common: what the arm turns is all that can be said.
+  const isSameEngine = descriptor.name === subjectOf(input, protocol.baseline).descriptor.name;
+  const baseline = arms[protocol.baseline] ?? {};
+  return {
+    name,
+    engine: descriptor.name,
+    model,
+    knobs,
+    ...resolveCommand(descriptor, knobs, values),
+    lossyKnobs: isSameEngine ? differingKnobs(descriptor.knobs, knobs, baseline, 'lossy') : turned,
+    ...(turned.length === 0 ? {} : { lossyInUse: turned }),
+    counting: descriptor.counting,
+    overrides,
+    ...(sampling === undefined ? {} : { sampling }),
+    ...(build === undefined ? {} : { build }),
+  };
 }
 
 /** New prompts in every block, or three blocks would measure the same prompts three times. */

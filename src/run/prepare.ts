@@ -3,7 +3,6 @@
 import { randomBytes } from 'node:crypto';
 import { UserError } from '../core/errors.ts';
 import type { Plan, PlannedPrompt } from '../core/records/plan.ts';
-import { binaryPath } from '../engines/build.ts';
 import { type Clock, utcOf } from '../machine/clock.ts';
 import { sha256 } from '../results/journal-line.ts';
 import { createRunFolder, type RunFolder } from '../results/run-folder.ts';
@@ -11,14 +10,13 @@ import type { CompleteProtocol } from '../schema/load.ts';
 import type { PromptIds } from './context.ts';
 import { expectedFromHistory, expectedFromSize } from './expected.ts';
 import { makePlan } from './plan.ts';
+import type { Subjects } from './subjects.ts';
 
 export interface PrepareOptions {
   readonly complete: CompleteProtocol;
   /** The protocol file as it was read: its hash tells later runs of the very same protocol. */
   readonly protocolText: string;
-  readonly modelPath: string;
-  /** The project's root: where relative binaries lie. */
-  readonly root: string;
+  readonly subjects: Subjects;
   readonly results: string;
   readonly rota: string;
   readonly clock: Clock;
@@ -31,17 +29,16 @@ export interface Prepared {
 }
 
 export function preparePlan(options: PrepareOptions): Prepared {
-  const { complete, modelPath } = options;
-  const { protocol, descriptor } = complete;
+  const { complete, subjects } = options;
+  const { protocol } = complete;
   const protocolSha256 = sha256(options.protocolText);
   const expected =
     expectedFromHistory(options.results, { protocol: protocol.name, protocolSha256 }) ??
-    expectedFromSize(modelPath, protocol);
+    expectedFromSize(subjects[protocol.baseline]?.model ?? '', protocol);
   const plan = makePlan({
     complete,
     protocolSha256,
-    modelPath,
-    binary: binaryPath(descriptor, options.root),
+    subjects,
     rota: options.rota,
     createdUtc: utcOf(options.clock),
     minutesPerRun: expected?.minutes ?? null,

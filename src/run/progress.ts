@@ -1,5 +1,6 @@
 // Owns what a run tells its watchers, and how long is left. Told between windows only; prints nothing.
 
+import { armLabel } from '../core/records/arm-label.ts';
 import type { Plan, PlannedRun } from '../core/records/plan.ts';
 import type { Clock } from '../machine/clock.ts';
 
@@ -12,6 +13,8 @@ export interface Progress {
   readonly position: number;
   readonly positions: number;
   readonly arm: string;
+  /** What may make this arm say something else than the others; empty for most. */
+  readonly label: string;
   readonly attempt: number;
   readonly class: string | null;
   /** Of the window that has just ended. */
@@ -44,6 +47,7 @@ export function createProgressMeter(
   const seconds = new Map<string, number[]>();
   const positions = plan.arms.length;
   const givenUp = new Set<string>();
+  const labels = new Map(plan.arms.map((arm) => [arm.name, armLabel(arm)]));
   /** The run that is on, or was last. */
   let current: { run: PlannedRun; attempt: number; startedMs: number; isOn: boolean } | null = null;
 
@@ -77,6 +81,7 @@ export function createProgressMeter(
         position: current?.run.position ?? 0,
         positions,
         arm: current?.run.arm ?? '',
+        label: labels.get(current?.run.arm ?? '') ?? '',
         attempt: current?.attempt ?? 0,
         class: null,
         tokPerSec: null,

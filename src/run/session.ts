@@ -1,6 +1,6 @@
 // Owns a session: it takes the machine, runs a plan or what is left of one, and leaves a record and a verdict. Reads as the protocol does.
 
-import type { ExitCode } from '../core/errors.ts';
+import { EXIT, type ExitCode } from '../core/errors.ts';
 import type { Plan } from '../core/records/plan.ts';
 import type { Verdict } from '../core/records/verdict.ts';
 import { type Guard, startGuard } from '../engines/guard.ts';
@@ -15,7 +15,7 @@ import type { RunFolder } from '../results/run-folder.ts';
 import type { EngineDescriptor } from '../schema/descriptor.ts';
 import { runBlocks, runsDone } from './blocks.ts';
 import { measureCeiling, type Probe } from './ceilings.ts';
-import { defaultRequestTimeoutMs, type PromptIds, type SessionContext } from './context.ts';
+import { defaultRequestTimeoutMs, type PromptIds, type SessionContext, weightsKey } from './context.ts';
 import { Interrupted, type Interrupts, listenForInterrupts } from './interrupts.ts';
 import { checkNeeds, foreignLoadNow, inheritedNotices } from './preflight.ts';
 import { createProgressMeter, type OnProgress } from './progress.ts';
@@ -36,6 +36,7 @@ export interface SessionOptions {
   readonly onNotice: (text: string) => void;
   readonly shareMachine: boolean;
   readonly clock?: Clock;
+  readonly startTelemetry?: typeof startTelemetry;
   readonly lockFolder?: string;
   readonly requestTimeoutMs?: SessionContext['requestTimeoutMs'];
   /** On the second Ctrl-C, after everything was killed. */
@@ -43,10 +44,12 @@ export interface SessionOptions {
 }
 
 export interface SessionOutcome {
-  readonly status: 'finished' | 'interrupted';
+  readonly status: 'finished' | 'interrupted' | 'aborted';
   readonly exitCode: number;
-  /** `null` when interrupted: the record goes on. */
+  /** `null` when it did not finish: the record goes on. */
   readonly verdict: Verdict | null;
+  /** Why it was aborted. */
+  readonly reason?: string;
 }
 
 function openRecord(options: SessionOptions, plan: Plan): Journal {
@@ -80,9 +83,9 @@ function knownFingerprints(plan: Plan, journal: Journal): Map<string, string> {
   const known = new Map<string, string>();
   for (const event of journal.events) {
     if (event.type !== 'ready' || event.ready.fingerprint === null) continue;
-    const arm = plan.runs.find((run) => run.id === event.run)?.arm;
-    const model = plan.arms.find((each) => each.name === arm)?.model;
-    if (model !== undefined && !known.has(model)) known.set(model, event.ready.fingerprint);
+    const name = plan.runs.find((run) => run.id === event.run)?.arm;
+    const arm = plan.arms.find((each) => each.name === name);
+    if (arm !== undefined && !known.has(weightsKey(arm))) known.set(weightsKey(arm), event.ready.fingerprint);
   }
   return known;
 }
@@ -102,10 +105,17 @@ function interruptedOutcome(journal: Journal, clock: Clock, interrupted: Interru
   return { status: 'interrupted', exitCode: interrupted.exitCode, verdict: null };
 }
 
+function abortedOutcome(journal: Journal, clock: Clock, reason: string): SessionOutcome {
+  journal.append({ type: 'aborted', utc: utcOf(clock), reason });
+  journal.sync();
+  return { status: 'aborted', exitCode: EXIT.couldNotMeasure, verdict: null, reason };
+}
+
 async function runRecord(options: SessionOptions, held: Held, journal: Journal): Promise<SessionOutcome> {
   const { clock, plan, guard, gpus, interrupts, running } = held;
   const periodMs = plan.telemetryPeriodMs;
-  await using telemetry = startTelemetry({ clock, periodMs, file: options.folder.telemetry, gpus });
+  const watch = options.startTelemetry ?? startTelemetry;
+  await using telemetry = watch({ clock, periodMs, file: options.folder.telemetry, gpus });
   const progress = createProgressMeter(plan, runsDone(plan, journal.events), clock, options.onProgress);
   const ceiling = async (when: 'before' | 'after'): Promise<void> => {
     progress.tell('ceiling');
@@ -132,6 +142,7 @@ async function runRecord(options: SessionOptions, held: Held, journal: Journal):
     running,
   });
   if (outcome.status === 'interrupted') throw outcome.interrupted;
+  if (outcome.status === 'aborted') return abortedOutcome(journal, clock, outcome.reason);
   await ceiling('after');
   journal.append({ type: 'session_end', utc: utcOf(clock) });
   journal.sync();

@@ -49,7 +49,13 @@ async function tryArm(
   if (prompt === undefined) throw new Error('a plan has at least one workload with a warm-up prompt');
   const { loadMs } = await session.ready(signal);
   const ids = options.promptIds(arm.model, prompt);
-  const request = { prompt: ids, maxNew: TOKENS, ...plan.sampling, ignoreEos: true, stop: [] };
+  const request = {
+    prompt: ids,
+    maxNew: TOKENS,
+    ...(arm.sampling ?? plan.sampling),
+    ignoreEos: true,
+    stop: [],
+  };
   const { result } = await session.generate(request, {
     timeoutMs: defaultRequestTimeoutMs(ids.length, TOKENS),
     signal,

@@ -50,7 +50,7 @@ function refuseFlood(session: EngineSession): void {
 function requestFor(context: SessionContext, engine: RunningEngine, task: WindowTask): GenerateRequest {
   const workload = context.plan.workloads.find((each) => each.class === task.class);
   if (workload === undefined) throw new Error(`the plan has no workload ${task.class}`);
-  const { temperature, topP, seed } = context.plan.sampling;
+  const { temperature, topP, seed } = engine.arm.sampling ?? context.plan.sampling;
   return {
     prompt: context.promptIds(engine.arm.model, task.prompt),
     maxNew: workload.maxNew,

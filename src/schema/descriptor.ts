@@ -5,6 +5,7 @@ import type { CountingRule } from '../core/records/answer.ts';
 import { aliasContradictions } from './aliases.ts';
 import { type KnobSpec, type KnobSpecs, valueProblem } from './knobs.ts';
 import { nameHint } from './nearest.ts';
+import { OVERRIDE } from './override.ts';
 import { validate } from './validate.ts';
 import { parseYaml, type YamlSource } from './yaml-source.ts';
 
@@ -181,6 +182,7 @@ function descriptorContradictions(descriptor: EngineDescriptor): [(string | numb
     found.push([['bundled'], 'a bundled engine needs build']);
   const owners = new Map<string, string>();
   for (const [name, spec] of Object.entries(descriptor.knobs)) {
+    if (name === OVERRIDE) found.push([['knobs', name], 'the word of an arm for what is no knob']);
     const target = spec.flag ?? spec.switch ?? spec.env;
     if (target === undefined) continue;
     const owner = owners.get(target);

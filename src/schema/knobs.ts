@@ -180,9 +180,33 @@ export function effectiveKnobs(specs: KnobSpecs, knobs: Knobs): Knobs {
   return { ...Object.fromEntries(defaults), ...knobs };
 }
 
+const UNITS: Readonly<Record<string, number>> = { KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 };
+
+/** One form for what means the same: 1GiB is 1024MiB, 25.0% is 25%, and 0 has no unit. */
+function canonical(spec: KnobSpec, value: KnobValue): KnobValue {
+  const [, digits, unit = ''] = /^([\d.]+)(%|[KMGT]iB)?$/.exec(String(value)) ?? [];
+  if (spec.type !== 'size' || digits === undefined) return value;
+  const size = Number(digits) * (UNITS[unit] ?? 1);
+  return size === 0 ? 0 : unit === '%' ? `${size}%` : size;
+}
+
+/** The settings an arm really runs with, in a form in which equal settings are equal. */
+export function canonicalKnobs(specs: KnobSpecs, knobs: Knobs): Knobs {
+  const effective = effectiveKnobs(specs, knobs);
+  const names = Object.keys(specs).filter((name) => effective[name] !== undefined);
+  return Object.fromEntries(
+    names.map((name) => [name, canonical(specs[name] as KnobSpec, effective[name] as KnobValue)]),
+  );
+}
+
 /** Names of the knobs with a given effect whose effective value differs between an arm and the baseline. */
 export function differingKnobs(specs: KnobSpecs, arm: Knobs, baseline: Knobs, effect: KnobEffect): string[] {
-  const a = effectiveKnobs(specs, arm);
-  const b = effectiveKnobs(specs, baseline);
+  const a = canonicalKnobs(specs, arm);
+  const b = canonicalKnobs(specs, baseline);
   return Object.keys(specs).filter((name) => specs[name]?.effect === effect && a[name] !== b[name]);
+}
+
+/** Names of the knobs with a given effect that an arm turns away from what the engine does by itself. */
+export function turnedKnobs(specs: KnobSpecs, arm: Knobs, effect: KnobEffect): string[] {
+  return differingKnobs(specs, arm, {}, effect);
 }

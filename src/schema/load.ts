@@ -3,8 +3,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type EngineDescriptor, parseDescriptor } from './descriptor.ts';
-import { type Knobs, validateKnobs } from './knobs.ts';
+import { type KnobSpecs, type Knobs, validateKnobs } from './knobs.ts';
 import { nameHint } from './nearest.ts';
+import { type ArmOverride, OVERRIDE } from './override.ts';
 import { collectProblems, type Problem, ProblemsError, throwProblems } from './problems.ts';
 import { type PromptFile, parsePrompts } from './prompts.ts';
 import { type ParsedProtocol, type Protocol, parseProtocol, protocolContradictions } from './protocol.ts';
@@ -19,6 +20,8 @@ export interface CompleteProtocol {
   readonly descriptor: EngineDescriptor;
   /** Knobs of each arm, common ones included, in their normal form. */
   readonly arms: Readonly<Record<string, Knobs>>;
+  /** Engines of the arms that have another one than the protocol. */
+  readonly otherEngines: Readonly<Record<string, EngineDescriptor>>;
   readonly prompts: Readonly<Record<string, PromptFile>>;
 }
 
@@ -61,22 +64,50 @@ export function completeProtocol(
   const descriptor = collectProblems(problems, () =>
     loadDescriptor(enginesFolder, protocol.engine, source.where(['engine'])),
   );
-  const arms = descriptor === undefined ? {} : checkArms(protocol, descriptor, source, problems);
+  const otherEngines = loadOtherEngines(protocol, source, enginesFolder, problems);
+  const arms =
+    descriptor === undefined ? {} : checkArms(protocol, { descriptor, otherEngines }, source, problems);
   const prompts = checkPrompts(protocol, source, folder, problems);
   throwProblems(problems);
   if (descriptor === undefined) throw new Error('a missing descriptor must have been a problem');
-  return { protocol, source, folder, descriptor, arms, prompts };
+  return { protocol, source, folder, descriptor, arms, otherEngines, prompts };
 }
 
+function loadOtherEngines(
+  { arms, engine: own }: Protocol,
+  source: YamlSource,
+  enginesFolder: string,
+  problems: Problem[],
+): Record<string, EngineDescriptor> {
+  const found: Record<string, EngineDescriptor> = {};
+  for (const [name, { override }] of Object.entries(arms)) {
+    const engine = override?.engine;
+    if (engine === undefined || !isOtherEngine({ engine: own }, override)) continue;
+    const where = source.where(['arms', name, OVERRIDE, 'engine']);
+    const descriptor = collectProblems(problems, () => loadDescriptor(enginesFolder, engine, where));
+    if (descriptor !== undefined) found[name] = descriptor;
+  }
+  return found;
+}
+
+function isOtherEngine({ engine }: Pick<Protocol, 'engine'>, override: ArmOverride | undefined): boolean {
+  return override?.engine !== undefined && override.engine !== engine;
+}
+
+/** The common knobs are those of the protocol's own engine: an arm with another one starts without any. */
 function checkArms(
   protocol: Protocol,
-  descriptor: EngineDescriptor,
+  engines: Pick<CompleteProtocol, 'descriptor' | 'otherEngines'>,
   source: YamlSource,
   problems: Problem[],
 ): Record<string, Knobs> {
-  const check = (knobs: Readonly<Record<string, unknown>>, at: readonly string[]): Knobs => {
+  const check = (
+    specs: KnobSpecs,
+    knobs: Readonly<Record<string, unknown>>,
+    at: readonly string[],
+  ): Knobs => {
     const checked = validateKnobs(
-      descriptor.knobs,
+      specs,
       knobs,
       (name, part) => source.where([...at, name], part),
       at.join('.'),
@@ -84,12 +115,32 @@ function checkArms(
     problems.push(...checked.problems);
     return checked.knobs;
   };
-  const common = check(protocol.common, ['common']);
-  const arms = Object.entries(protocol.arms).map(([name, own]): [string, Knobs] => [
-    name,
-    { ...common, ...check(own, ['arms', name]) },
-  ]);
+  const common = check(engines.descriptor.knobs, protocol.common, ['common']);
+  const arms = Object.entries(protocol.arms).map(([name, { override, ...own }]): [string, Knobs] => {
+    const at = ['arms', name];
+    const other = engines.otherEngines[name];
+    // An engine that is not there has been told of; its knobs cannot be checked.
+    if (other === undefined && isOtherEngine(protocol, override)) return [name, {}];
+    const descriptor = other ?? engines.descriptor;
+    problems.push(...buildProblems(descriptor, override, [...at, OVERRIDE, 'build'], source));
+    const knobs = check(descriptor.knobs, own, at);
+    return [name, other === undefined ? { ...common, ...knobs } : knobs];
+  });
   return Object.fromEntries(arms);
+}
+
+/** Another program for an engine that names none, or another commit of one that is not built here. */
+function buildProblems(
+  { name, binary, build }: EngineDescriptor,
+  override: ArmOverride | undefined,
+  at: readonly string[],
+  source: YamlSource,
+): Problem[] {
+  const other = override?.build;
+  const isPossible = other === undefined || ('ref' in other ? build !== undefined : binary !== undefined);
+  if (isPossible) return [];
+  const message = `${name} is not ${'ref' in other ? 'built by Rota' : 'run by a program that the descriptor names'}`;
+  return [{ where: source.where(at), path: at.join('.'), message }];
 }
 
 function checkPrompts(

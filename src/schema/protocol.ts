@@ -1,20 +1,18 @@
 // A protocol file: which engine, model, arms and workloads, how many blocks in which order, and by which rules.
 
 import { z } from 'zod';
-import type { Guards, WarmupRule } from '../core/records/plan.ts';
+import type { Guards, Sampling, WarmupRule } from '../core/records/plan.ts';
 import { nameHint } from './nearest.ts';
+import {
+  type ArmOverride,
+  modelShape,
+  overrideShape,
+  type ProtocolModel,
+  samplingShape,
+} from './override.ts';
 import type { Problem } from './problems.ts';
 import { validate } from './validate.ts';
 import { parseYaml, pathText, type YamlSource } from './yaml-source.ts';
-
-export interface SynthModel {
-  readonly config: string;
-  readonly seed: number;
-  readonly expertFormat?: string;
-  readonly denseFormat?: string;
-}
-
-export type ProtocolModel = { readonly path: string } | { readonly synth: SynthModel };
 
 export interface ProtocolWorkload {
   readonly class: string;
@@ -27,6 +25,12 @@ export interface ProtocolWorkload {
   readonly ignoreEos: boolean;
 }
 
+/** Knobs as written, and under one key what is no knob. */
+export interface ProtocolArm {
+  readonly [knob: string]: unknown;
+  readonly override?: ArmOverride;
+}
+
 export interface Protocol {
   readonly name: string;
   readonly summary: string;
@@ -35,12 +39,12 @@ export interface Protocol {
   readonly baseline: string;
   /** Knobs of every arm, as written; an arm's own come over them. */
   readonly common: Readonly<Record<string, unknown>>;
-  readonly arms: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly arms: Readonly<Record<string, ProtocolArm>>;
   readonly blocks: number;
   readonly order: 'balanced' | 'abba' | 'random';
   readonly seed: number;
   readonly workloads: readonly ProtocolWorkload[];
-  readonly sampling: { readonly temperature: number; readonly topP: number; readonly seed: number };
+  readonly sampling: Sampling;
   readonly warmup: WarmupRule;
   readonly telemetry: { readonly periodMs: number };
   readonly guards: Guards;
@@ -59,16 +63,8 @@ const armName = z
   .regex(/^[A-Za-z][A-Za-z0-9_+-]*$/, 'an arm is named by a letter, then letters, digits, _, + and -');
 /** Checked against the engine's knobs once the descriptor is known. */
 const knobs = z.record(z.string(), z.unknown());
-const armKnobs = z.preprocess((value) => value ?? {}, knobs);
-
-const synth = z.strictObject({
-  config: text,
-  seed,
-  expertFormat: text.exactOptional(),
-  denseFormat: text.exactOptional(),
-});
-
-const model = z.union([text.transform((path) => ({ path })), z.strictObject({ synth })]);
+const commonKnobs = z.preprocess((value) => value ?? {}, knobs);
+const arm = z.preprocess((value) => value ?? {}, z.looseObject({ override: overrideShape.exactOptional() }));
 
 const warmup = z.strictObject({
   floorPromptsPerClass: z.int().min(0).default(2),
@@ -94,27 +90,22 @@ const protocolShape = z.strictObject({
     .regex(/^[a-z0-9][a-z0-9-]*$/, 'a protocol is named in lower case with dashes: it names the run folder'),
   summary: z.string().default(''),
   engine: text,
-  model,
+  model: modelShape,
   baseline: text,
-  common: armKnobs.prefault({}),
-  arms: z.record(armName, armKnobs),
+  common: commonKnobs.prefault({}),
+  arms: z.record(armName, arm),
   blocks: count.max(1000),
   order: z.enum(['balanced', 'abba', 'random']).default('balanced'),
   seed: seed.default(1),
   workloads: z.array(workload).min(1),
-  sampling: z
-    .strictObject({
-      temperature: z.number().min(0).default(0),
-      topP: z.number().positive().max(1).default(1),
-      seed: seed.default(1),
-    })
-    .prefault({}),
+  sampling: samplingShape.prefault({}),
   warmup: warmup.prefault({}),
   telemetry: z.strictObject({ periodMs: z.int().min(50).max(60_000).default(500) }).prefault({}),
   guards: z
     .strictObject({
       foreignCpuShare: share.default(0.1),
       foreignGpuPercent: z.number().min(0).max(100).default(15),
+      onTrip: z.enum(['flag', 'rerun', 'abort']).default('flag'),
     })
     .prefault({}),
   margin: z.number().positive().max(0.5).default(0.03),

@@ -126,8 +126,12 @@ function keysAt(schema: z.core.$ZodType, path: Path): string[] {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable) {
     return keysAt(schema.unwrap(), path);
   }
-  if (schema instanceof z.ZodPrefault) return keysAt(schema.unwrap(), path);
-  if (schema instanceof z.ZodPipe) return keysAt(schema.in, path);
+  if (schema instanceof z.ZodPrefault || schema instanceof z.ZodExactOptional) {
+    return keysAt(schema.unwrap(), path);
+  }
+  if (schema instanceof z.ZodPipe) {
+    return keysAt(schema.in instanceof z.ZodTransform ? schema.out : schema.in, path);
+  }
   if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => keysAt(option, path));
   const [segment, ...rest] = path;
   if (schema instanceof z.ZodObject) {

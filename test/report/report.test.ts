@@ -42,22 +42,22 @@ test('the whole page in a terminal', () => {
     "made-up  folder
     device host · 4 blocks, balanced order · 16 of 16 runs · memory 0.200 GB/s · file 1.90 GB/s
 
-    class        arm   tok/s  × base  interval     speed     output  tok/pass  ms/pass  prefill tok/s  TTFT ms  load s
-    ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-    enumeration  base  313.1       –               baseline  L0          1.60     5.03          400.0    55.00    1.50
-                 ram   716.1   2.29×  2.23–2.35    faster    L0          1.60     2.20          400.0    55.00    1.50
-                 t1    194.6   0.62×  0.61–0.64    slower    L0          1.60     8.09          400.0    55.00    1.50
-                 bias  407.0   1.30×  1.30–1.30    faster    L3          1.60     3.87          400.0    55.00    1.50
+    class        arm   tok/s  × base  interval     speed     output    tok/pass  ms/pass  prefill tok/s  TTFT ms  load s
+    ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    enumeration  base  313.1       –               baseline  L0            1.60     5.03          400.0    55.00    1.50
+                 ram   716.1   2.29×  2.23–2.35    faster    L0            1.60     2.20          400.0    55.00    1.50
+                 t1    194.6   0.62×  0.61–0.64    slower    L0            1.60     8.09          400.0    55.00    1.50
+                 bias  407.0   1.30×  1.30–1.30    faster    L3 lossy      1.60     3.87          400.0    55.00    1.50
 
-    prose        base  203.0       –               baseline  L0          1.60     7.76          400.0    55.00    1.50
-                 ram   464.3   2.29×  2.23–2.34    faster    L0          1.60     3.39          400.0    55.00    1.50
-                 t1    126.2  0.622×  0.612–0.631  slower    L0          1.60    12.48          400.0    55.00    1.50
-                 bias  263.9   1.30×  1.30–1.30    faster    L3          1.60     5.97          400.0    55.00    1.50
+    prose        base  203.0       –               baseline  L0            1.60     7.76          400.0    55.00    1.50
+                 ram   464.3   2.29×  2.23–2.34    faster    L0            1.60     3.39          400.0    55.00    1.50
+                 t1    126.2  0.622×  0.612–0.631  slower    L0            1.60    12.48          400.0    55.00    1.50
+                 bias  263.9   1.30×  1.30–1.30    faster    L3 lossy      1.60     5.97          400.0    55.00    1.50
 
-    code         base  242.4       –               baseline  L0          1.60     6.50          400.0    55.00    1.50
-                 ram   554.4   2.29×  2.24–2.34    faster    L0          1.60     2.84          400.0    55.00    1.50
-                 t1    150.7   0.62×  0.61–0.63    slower    L0          1.60    10.45          400.0    55.00    1.50
-                 bias  315.1   1.30×  1.30–1.30    faster    L3          1.60     5.00          400.0    55.00    1.50
+    code         base  242.4       –               baseline  L0            1.60     6.50          400.0    55.00    1.50
+                 ram   554.4   2.29×  2.24–2.34    faster    L0            1.60     2.84          400.0    55.00    1.50
+                 t1    150.7   0.62×  0.61–0.63    slower    L0            1.60    10.45          400.0    55.00    1.50
+                 bias  315.1   1.30×  1.30–1.30    faster    L3 lossy      1.60     5.00          400.0    55.00    1.50
 
     class        arm   lookups   hit  pcie   cpu  file  skipped  hit share  accepted  host MB/token  ceiling tok/s   of it
     ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -78,13 +78,13 @@ test('the whole page in a terminal', () => {
 
     enumeration · ram   same output, 2.29× faster (2.23–2.35)
     enumeration · t1    same output, slower: 0.62× (0.61–0.64)
-    enumeration · bias  changed output and 1.30× faster (1.30–1.30): a trade, not a win
+    enumeration · bias  [lossy: route-bias] changed output and 1.30× faster (1.30–1.30): a trade, not a win
     prose · ram         same output, 2.29× faster (2.23–2.34)
     prose · t1          same output, slower: 0.622× (0.612–0.631)
-    prose · bias        changed output and 1.30× faster (1.30–1.30): a trade, not a win
+    prose · bias        [lossy: route-bias] changed output and 1.30× faster (1.30–1.30): a trade, not a win
     code · ram          same output, 2.29× faster (2.24–2.34)
     code · t1           same output, slower: 0.62× (0.61–0.63)
-    code · bias         changed output and 1.30× faster (1.30–1.30): a trade, not a win
+    code · bias         [lossy: route-bias] changed output and 1.30× faster (1.30–1.30): a trade, not a win
 
     ! measured on the host device: host numbers are not GPU numbers
 
@@ -170,7 +170,7 @@ test('Markdown: rows that stay rows, whatever an arm is called', () => {
     | prose | base | 203.0 | – |  | baseline | L0 | 1.60 | 7.76 | 400.0 | 55.00 | 1.50 |
     | prose | ram | 464.3 | 2.29× | 2.25–2.33 | faster | L0 | 1.60 | 3.39 | 400.0 | 55.00 | 1.50 |
     | prose | t1 | 126.2 | 0.622× | 0.612–0.631 | slower | L0 | 1.60 | 12.48 | 400.0 | 55.00 | 1.50 |
-    | prose | bias | 263.9 | 1.30× | 1.30–1.30 | faster | L3 | 1.60 | 5.97 | 400.0 | 55.00 | 1.50 |
+    | prose | bias | 263.9 | 1.30× | 1.30–1.30 | faster | L3 lossy | 1.60 | 5.97 | 400.0 | 55.00 | 1.50 |
 
     | class | arm | lookups | hit | pcie | cpu | file | skipped | hit share | accepted | host MB/token | ceiling tok/s | of it |
     | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
@@ -181,7 +181,7 @@ test('Markdown: rows that stay rows, whatever an arm is called', () => {
 
     - **prose · ram**: same output, 2.29× faster (2.25–2.33)
     - **prose · t1**: same output, slower: 0.622× (0.612–0.631)
-    - **prose · bias**: changed output and 1.30× faster (1.30–1.30): a trade, not a win
+    - **prose · bias**: \\[lossy: route-bias\\] changed output and 1.30× faster (1.30–1.30): a trade, not a win
 
     > measured on the host device: host numbers are not GPU numbers
 

@@ -101,7 +101,11 @@ export type JournalEvent =
       readonly exit: number | string | null;
       readonly memoryReleased: boolean | null;
       readonly releaseMs: number | null;
+      /** The guard that ended it, in words. Absent: none did. */
+      readonly tripped?: string;
       readonly logTail: readonly string[];
     }
   | { readonly type: 'interrupted'; readonly utc: string; readonly signal: string }
+  /** Rota itself ended the session, as the protocol wants. */
+  | { readonly type: 'aborted'; readonly utc: string; readonly reason: string }
   | { readonly type: 'session_end'; readonly utc: string };

@@ -17,6 +17,12 @@ export interface PlannedWorkload {
   readonly warmupPrompts: readonly PlannedPrompt[];
 }
 
+export interface Sampling {
+  readonly temperature: number;
+  readonly topP: number;
+  readonly seed: number;
+}
+
 export interface PlannedArm {
   readonly name: string;
   readonly engine: string;
@@ -24,12 +30,18 @@ export interface PlannedArm {
   readonly knobs: Readonly<Record<string, string | number | boolean>>;
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Knobs set on this arm and not on the baseline whose descriptor says `lossy`. */
+  /** Knobs of which this arm has another value than the baseline and whose descriptor says `lossy`. */
   readonly lossyKnobs: readonly string[];
+  /** Lossy knobs that this arm turns, whatever the baseline does. Absent: none. */
+  readonly lossyInUse?: readonly string[];
   /** From the engine's descriptor; absent: the vocabulary's own rule, disjoint lookups. */
   readonly counting?: CountingRule;
-  /** Overrides that make "same output" impossible: other weights, other sampling, other engine. Empty for most arms. */
+  /** What this arm has other than the protocol says: engine, build, model, sampling, in words. Empty for most arms. */
   readonly overrides: readonly string[];
+  /** Absent: the plan's. */
+  readonly sampling?: Sampling;
+  /** The program is built from this commit; `ref` is how the protocol names it. Absent: the program lies where it lies. */
+  readonly build?: { readonly ref: string; readonly commit: string };
 }
 
 export interface PlannedRun {
@@ -50,10 +62,14 @@ export interface WarmupRule {
   readonly capSeconds: number;
 }
 
+export type OnTrip = 'flag' | 'rerun' | 'abort';
+
 export interface Guards {
-  /** Share of all cores that foreign processes may use in a window before it is flagged. */
+  /** Share of all cores that foreign processes may use in a window before it trips the guard. */
   readonly foreignCpuShare: number;
   readonly foreignGpuPercent: number;
+  /** Absent: flag. */
+  readonly onTrip?: OnTrip;
 }
 
 export interface Plan {
@@ -70,7 +86,7 @@ export interface Plan {
   readonly arms: readonly PlannedArm[];
   readonly runs: readonly PlannedRun[];
   readonly workloads: readonly PlannedWorkload[];
-  readonly sampling: { readonly temperature: number; readonly topP: number; readonly seed: number };
+  readonly sampling: Sampling;
   readonly warmup: WarmupRule;
   readonly telemetryPeriodMs: number;
   readonly guards: Guards;

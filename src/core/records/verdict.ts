@@ -35,6 +35,10 @@ export interface ArmClassVerdict {
   /** sha256 over the ids of every measured request, in block and prompt order. */
   readonly idsSha256: string | null;
   readonly command: string;
+  /** Lossy knobs in use. Absent: none. */
+  readonly lossy?: readonly string[];
+  /** Engine, build, model or sampling of its own, in words. Absent: none. */
+  readonly overrides?: readonly string[];
   /** The same counters block by block, so that two sessions can be compared. */
   readonly perBlock: readonly {
     readonly block: number;

@@ -1,6 +1,6 @@
 // The output arbiter: do ids, passes, acceptance and finish reasons say that an arm changed what the model says? Text never decides.
 
-import type { PlannedArm } from '../records/plan.ts';
+import type { PlannedArm, Sampling } from '../records/plan.ts';
 import type { OutputVerdict } from '../records/verdict.ts';
 import type { ClassRun } from './aggregate.ts';
 import type { Attempt, Window } from './replay.ts';
@@ -43,8 +43,10 @@ export interface BlockPair {
  * baseline does not even repeat itself. Nothing to compare, other weights, other sampling: LX. L2, rounding, needs the
  * distributions and is never given here.
  */
-export function judgeOutput(arm: PlannedArm, pairs: readonly BlockPair[], self: SelfCheck): OutputFinding {
-  if (arm.overrides.length > 0) return unverified(`not the same work: ${arm.overrides.join(', ')}`);
+export function judgeOutput(subject: Subject, pairs: readonly BlockPair[], self: SelfCheck): OutputFinding {
+  const { arm } = subject;
+  const otherWork = otherWorkOf(subject, pairs);
+  if (otherWork !== null) return unverified(`not the same work: ${otherWork}`);
   if (pairs.length === 0) return unverified('no block has both this arm and the baseline');
   if (pairs.some(hasOtherWeights)) return unverified('other weights than the baseline');
   const requests = pairs.flatMap(pairWindows);
@@ -61,6 +63,31 @@ export function judgeOutput(arm: PlannedArm, pairs: readonly BlockPair[], self: 
     return unverified('some requests are missing');
   }
   return same(arm, requests);
+}
+
+/** An arm, what it is held against, and how those sample that say nothing of it. */
+export interface Subject {
+  readonly arm: PlannedArm;
+  readonly baseline: PlannedArm;
+  readonly sampling: Sampling;
+}
+
+/** Other weights and other sampling are never the same output, whatever the ids say. Another build or engine may be. */
+function otherWorkOf({ arm, baseline, sampling }: Subject, pairs: readonly BlockPair[]): string | null {
+  const own = arm.sampling ?? sampling;
+  const base = baseline.sampling ?? sampling;
+  const words = arm.overrides.length > 0 ? arm.overrides.join(', ') : 'the baseline overrides it';
+  if (own.temperature !== base.temperature || own.topP !== base.topP || own.seed !== base.seed) return words;
+  if (arm.engine !== baseline.engine && own.temperature > 0)
+    return `${words}, which draws other random numbers`;
+  // The same weights in another place, on another disk, are the same weights: if both engines prove it.
+  const isProven = pairs.length > 0 && pairs.every(hasSameWeights);
+  return arm.model === baseline.model || isProven ? null : words;
+}
+
+function hasSameWeights({ base, arm }: BlockPair): boolean {
+  const fingerprint = base.attempt.ready?.fingerprint ?? null;
+  return fingerprint !== null && arm.attempt.ready?.fingerprint === fingerprint;
 }
 
 const unverified = (reason: string): OutputFinding => ({ output: 'LX', reason });

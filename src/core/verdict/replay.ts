@@ -87,6 +87,7 @@ export function replay(plan: Plan, events: readonly JournalEvent[]): Replay {
         break;
       case 'ceiling':
       case 'interrupted':
+      case 'aborted':
       case 'session_end':
         break;
     }

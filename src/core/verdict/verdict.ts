@@ -3,6 +3,7 @@
 import { commandLine } from '../command-line.ts';
 import { EXIT } from '../errors.ts';
 import { geometricMean, type Known, maxKnown, medianKnown, ratio, scaled } from '../known.ts';
+import { armLabel, lossyInUse } from '../records/arm-label.ts';
 import type { JournalEvent } from '../records/journal.ts';
 import type { Plan, PlannedArm } from '../records/plan.ts';
 import type { ArmClassVerdict, Verdict } from '../records/verdict.ts';
@@ -143,7 +144,9 @@ function outputOf({ input, runsOf, self }: Context, arm: PlannedArm, className: 
     const run = own.find((each) => each.attempt.planned.block === base.attempt.planned.block);
     return run === undefined ? [] : [{ base, arm: run }];
   });
-  return judgeOutput(arm, pairs, self);
+  const { plan } = input;
+  const baseline = plan.arms.find((each) => each.name === plan.baseline) ?? arm;
+  return judgeOutput({ arm, baseline, sampling: plan.sampling }, pairs, self);
 }
 
 function baselineOutput({ self }: Context): OutputFinding {
@@ -192,6 +195,8 @@ function rowOf(
     blocks: runs.length,
     idsSha256: idsHash(runs, input.sha256),
     command: commandLine(arm.argv, arm.env),
+    ...(lossyInUse(arm).length === 0 ? {} : { lossy: lossyInUse(arm) }),
+    ...(arm.overrides.length === 0 ? {} : { overrides: arm.overrides }),
     perBlock: runs.map((run) => ({
       block: run.attempt.planned.block,
       run: run.attempt.planned.id,
@@ -200,11 +205,19 @@ function rowOf(
       passes: run.totals.counters.passes,
       lookups: run.totals.counters.bySource,
     })),
-    line:
+    line: labelled(
+      arm,
       speed === undefined
         ? baselineLine(tokPerSec, output, problem)
         : verdictLine(output, speed, input.plan.margin, problem),
+    ),
   };
+}
+
+/** What may change the output is said before what it did to the speed. */
+function labelled(arm: PlannedArm, line: string): string {
+  const label = armLabel(arm);
+  return label === '' ? line : `${label} ${line}`;
 }
 
 function baselineLine(tokPerSec: Known, output: OutputFinding, problem: string | null): string {

@@ -66,7 +66,7 @@ test('any id that differs is a changed output; faster then is a trade', () => {
     `"ids differ in 1 of 8 requests, first in b2.p2.fast prose-2-1 at token 4; declared lossy: route-bias"`,
   );
   expect(row(verdict, 'fast').line).toMatchInlineSnapshot(
-    `"changed output and 2.01× faster (1.99–2.03): a trade, not a win"`,
+    `"[lossy: route-bias] changed output and 2.01× faster (1.99–2.03): a trade, not a win"`,
   );
   expect(verdict.exitCode).toBe(0);
 });
@@ -99,7 +99,12 @@ test('what cannot be compared is not verified, and says why', () => {
   );
   expect(reason({ fingerprint: (arm) => arm })).toMatchInlineSnapshot(`"other weights than the baseline"`);
   expect(
-    reason({ arm: (name) => (name === 'fast' ? { overrides: ['temperature 0.7'] } : {}) }),
+    reason({
+      arm: (name) =>
+        name === 'fast'
+          ? { overrides: ['temperature 0.7'], sampling: { temperature: 0.7, topP: 1, seed: 1 } }
+          : {},
+    }),
   ).toMatchInlineSnapshot(`"not the same work: temperature 0.7"`);
 });
 

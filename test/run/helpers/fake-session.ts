@@ -11,11 +11,10 @@ import type { RunFolder } from '../../../src/results/run-folder.ts';
 import { encodePrompts, newRunFolder, preparePlan } from '../../../src/run/prepare.ts';
 import type { Progress } from '../../../src/run/progress.ts';
 import { runSession, type SessionOptions, type SessionOutcome } from '../../../src/run/session.ts';
+import type { Subjects } from '../../../src/run/subjects.ts';
 import { type CompleteProtocol, completeProtocol } from '../../../src/schema/load.ts';
 import { parseProtocol } from '../../../src/schema/protocol.ts';
 import { FAKE_ENGINE } from '../../engines/helpers/fake.ts';
-
-const ROOT = path.resolve(path.dirname(FAKE_ENGINE), '../../..');
 
 export interface Arms {
   readonly [name: string]: { readonly play?: string; readonly rate?: number; readonly shift?: number };
@@ -87,12 +86,17 @@ export function fakeProtocol(
   return { complete: completeProtocol(parseProtocol(text, 'p.yaml'), folder, engines), text, folder };
 }
 
+/** As findSubjects would, for arms without overrides. */
+function fakeSubjects({ arms, descriptor }: CompleteProtocol, folder: string): Subjects {
+  const subject = { descriptor, model: path.join(folder, 'model'), binary: null, overrides: [] };
+  return Object.fromEntries(Object.keys(arms).map((name) => [name, subject]));
+}
+
 export function preparedPlan({ complete, text, folder }: FakeProtocol): Plan {
   return preparePlan({
     complete,
     protocolText: text,
-    modelPath: path.join(folder, 'model'),
-    root: ROOT,
+    subjects: fakeSubjects(complete, folder),
     results: path.join(folder, 'results'),
     rota: '0.1.0',
     clock: systemClock,

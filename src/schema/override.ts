@@ -1,0 +1,79 @@
+// What an arm may have other than its protocol: another build, engine, model or sampling. Each is named wherever the arm is.
+
+import { z } from 'zod';
+import type { Sampling } from '../core/records/plan.ts';
+
+export interface SynthModel {
+  readonly config: string;
+  readonly seed: number;
+  readonly expertFormat?: string;
+  readonly denseFormat?: string;
+}
+
+export type ProtocolModel = { readonly path: string } | { readonly synth: SynthModel };
+
+/** A program that lies somewhere, relative to the protocol file; or one that is built from a commit of this repository. */
+export type OtherBuild = { readonly binary: string } | { readonly ref: string };
+
+export interface ArmOverride {
+  readonly engine?: string;
+  readonly model?: ProtocolModel;
+  readonly build?: OtherBuild;
+  readonly sampling?: Partial<Sampling>;
+}
+
+/** The key of an arm that is no knob. */
+export const OVERRIDE = 'override';
+
+const text = z.string().min(1);
+const seed = z.int().min(0);
+
+const synth = z.strictObject({
+  config: text,
+  seed,
+  expertFormat: text.exactOptional(),
+  denseFormat: text.exactOptional(),
+});
+
+export const modelShape = z.union([text.transform((path) => ({ path })), z.strictObject({ synth })]);
+
+const temperature = z.number().min(0).max(100);
+const topP = z.number().positive().max(1);
+
+export const samplingShape = z.strictObject({
+  temperature: temperature.default(0),
+  topP: topP.default(1),
+  seed: seed.default(1),
+});
+
+const build = z
+  .strictObject({ binary: text.exactOptional(), ref: text.exactOptional() })
+  .transform((given, context) => {
+    const { binary, ref } = given;
+    if (binary !== undefined && ref === undefined) return { binary };
+    if (ref !== undefined && binary === undefined) return { ref };
+    context.addIssue({
+      code: 'custom',
+      message: 'needs binary (a path) or ref (a commit, branch or tag), and not both',
+    });
+    return z.NEVER;
+  });
+
+export const overrideShape = z
+  .strictObject({
+    engine: text.exactOptional(),
+    model: modelShape.exactOptional(),
+    build: build.exactOptional(),
+    sampling: z
+      .strictObject({
+        temperature: temperature.exactOptional(),
+        topP: topP.exactOptional(),
+        seed: seed.exactOptional(),
+      })
+      .exactOptional(),
+  })
+  .refine((override) => Object.keys(override).length > 0, {
+    message: 'overrides nothing: engine, model, build or sampling',
+    // A misspelt key is told by its own name.
+    when: ({ issues }) => issues.length === 0,
+  });
