@@ -6,7 +6,9 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
+#include <ctime>
 #include <set>
 #include <string>
 #include <thread>
@@ -91,6 +93,57 @@ TEST_CASE("sleeping workers wake up") {
     ids.insert(ran.begin(), ran.end());
   }
   CHECK(ids.size() == 2);
+}
+
+int64_t cpu_ns(clockid_t clock) {
+  timespec time = {};
+  clock_gettime(clock, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+// Processor time, not elapsed time: it does not grow while another program has the core.
+TEST_CASE("who waits sleeps, so that others have the core") {
+  constexpr auto kWait = std::chrono::milliseconds(120);
+  constexpr int64_t kFarLessThanThat = 40'000'000;
+  ThreadPool pool(with_threads(3));
+  const auto caller = std::this_thread::get_id();
+  // The caller, while a worker is put aside in the middle of a task.
+  int64_t least = INT64_MAX;
+  for (int attempt = 0; attempt < 50 && least > kFarLessThanThat; ++attempt) {
+    std::atomic<bool> held{false};
+    const int64_t before = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+    pool.run(2, [&](int) {
+      if (std::this_thread::get_id() != caller) {
+        held.store(true);
+        std::this_thread::sleep_for(kWait);
+        return;
+      }
+      const int64_t limit = now_ns() + 2'000'000;
+      while (!held.load() && now_ns() < limit) std::this_thread::yield();
+    });
+    // A worker that came too late for a task held nobody up.
+    if (held.load()) least = std::min(least, cpu_ns(CLOCK_THREAD_CPUTIME_ID) - before);
+  }
+  CHECK(least <= kFarLessThanThat);
+  // The workers, while there is no job.
+  const int64_t before = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+  std::this_thread::sleep_for(kWait);
+  CHECK(cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - before <= kFarLessThanThat);
+}
+
+// The caller waits for tasks, never for threads: one that has not woken yet holds nobody up.
+TEST_CASE("a job does not wait for workers that claimed nothing") {
+  ThreadPool pool(with_threads(2, 0));
+  const auto caller = std::this_thread::get_id();
+  int alone = 0;
+  for (int job = 0; job < 200; ++job) {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));  // the worker sleeps by now
+    std::atomic<int> by_caller{0};
+    pool.run(2, [&](int) { by_caller += std::this_thread::get_id() == caller; });
+    alone += by_caller.load() == 2;
+  }
+  // Two empty tasks are over long before a sleeper runs.
+  CHECK(alone > 0);
 }
 
 TEST_CASE("workers are named and pinned, the caller is left alone") {

@@ -17,6 +17,8 @@ struct Command {
 constexpr Command kCommands[] = {
     {"pool", "bytes a second of whole experts through the CPU pool, beside the memory's bandwidth",
      pool_command},
+    {"neighbour", "a pass beside busy processes on the same cores: in proportion, or a collapse?",
+     neighbour_command},
 };
 
 void print_help() {

@@ -1,13 +1,17 @@
 // The benchmarks' rules: blobs are distinct, repeatable and made of weights; a line takes its best
 // numbers of threads by the median; the pool bench refuses what it cannot measure.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "bench/busy_processes.h"
+#include "bench/neighbour_bench.h"
 #include "bench/pool_bench.h"
 #include "bench/random_blobs.h"
 #include "bench/spread.h"
@@ -142,6 +146,64 @@ TEST_CASE("fewer experts than a call wants are refused") {
   REQUIRE(bench.ok());
   const auto lines = bench.value()->run([](int, int, Format, int) {});
   CHECK(lines.status().message() == "Q8_0: only 7 experts fit; raise --gib");
+}
+
+// What the kernel says of a process: 'R' runs, 'T' is stopped, '?' is gone.
+char state_of(pid_t id) {
+  std::ifstream file("/proc/" + std::to_string(id) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const size_t name_end = text.rfind(')');
+  return name_end == std::string::npos ? '?' : text[name_end + 2];
+}
+
+// A signal takes effect when the process is next scheduled, which a loaded machine can put off.
+bool comes_to(pid_t id, char state) {
+  for (int i = 0; i < 2000 && state_of(id) != state; ++i) usleep(1000);
+  return state_of(id) == state;
+}
+
+TEST_CASE("busy processes run as many as asked and are gone at the end") {
+  std::vector<pid_t> ids;
+  {
+    auto started = BusyProcesses::start(2);
+    REQUIRE(started.ok());
+    BusyProcesses busy = std::move(started).value();
+    ids = busy.ids();
+    REQUIRE(ids.size() == 2);
+    CHECK(comes_to(ids[0], 'T'));
+    busy.let_run(1);
+    CHECK(comes_to(ids[0], 'R'));
+    CHECK(state_of(ids[1]) == 'T');
+    busy.let_run(0);
+    CHECK(comes_to(ids[0], 'T'));
+  }
+  for (const pid_t id : ids) CHECK(state_of(id) == '?');
+}
+
+TEST_CASE("the neighbour bench has a cell for nobody, one and as many as threads") {
+  NeighbourOptions options;
+  options.threads = 2;
+  options.rounds = 1;
+  options.window_ms = 0;
+  auto busy = BusyProcesses::start(2);
+  REQUIRE(busy.ok());
+  NeighbourBench bench(options, std::move(busy).value());
+  int steps = 0;
+  const auto lines = bench.run([&steps](int done, int all, int) {
+    CHECK(done == steps++);
+    CHECK(all == 6);
+  });
+  CHECK(steps == 6);
+  REQUIRE(lines.size() == 2);
+  for (const NeighbourLine& line : lines) {
+    REQUIRE(line.cells.size() == 3);
+    CHECK(line.cells[0].slowdown == 1);
+    CHECK(line.cells[1].neighbours == 1);
+    CHECK(line.cells[1].fair == 1.5);
+    CHECK(line.cells[2].fair == 2);
+    CHECK(line.cells[2].pass_ms.median > 0);
+  }
 }
 
 }  // namespace

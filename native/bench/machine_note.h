@@ -2,12 +2,22 @@
 // nothing.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
 namespace rota {
 
-std::string cpu_name();                // "unknown CPU" where the system does not say
-std::optional<double> load_average();  // of the last minute
+struct MachineNote {
+  std::string cpu;  // "unknown CPU" where the system does not say
+  int cores = 0;
+  std::optional<double> load_before, load_after;  // average of a minute
+};
+
+MachineNote note_machine();
+std::optional<double> load_average();
+
+nlohmann::ordered_json note_json(const MachineNote& note);
+std::string note_line(const MachineNote& note);
 
 }  // namespace rota

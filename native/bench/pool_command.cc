@@ -3,9 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "base/flags.h"
 #include "base/page_use.h"
-#include "base/topology.h"
+#include "bench/command_flags.h"
 #include "bench/commands.h"
 #include "bench/machine_note.h"
 #include "bench/pool_bench.h"
@@ -23,27 +22,8 @@ constexpr uint64_t kDefinedBytes = uint64_t{4} << 30;
 
 struct Arguments {
   PoolBenchOptions options;
-  bool json = false, help = false, progress = false;
+  CommonFlags common;
 };
-
-struct Conditions {
-  std::string cpu;
-  int cores = 0;
-  PageUse pages;
-  std::optional<double> load_before, load_after;
-};
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> words(1);
-  for (const char c : text) {
-    if (c == ',') {
-      words.emplace_back();
-    } else {
-      words.back().push_back(c);
-    }
-  }
-  return words;
-}
 
 Status set_formats(PoolBenchOptions& options, const std::string& text) {
   options.formats.clear();
@@ -51,7 +31,7 @@ Status set_formats(PoolBenchOptions& options, const std::string& text) {
     options.formats.assign(kBlobFormats.begin(), kBlobFormats.end());
     return Status();
   }
-  for (const std::string& word : split(text)) {
+  for (const std::string& word : split_list(text)) {
     ROTA_ASSIGN_OR_RETURN(const Format format, parse_format(word));
     options.formats.push_back(format);
   }
@@ -60,26 +40,16 @@ Status set_formats(PoolBenchOptions& options, const std::string& text) {
 
 Status set_rows(PoolBenchOptions& options, const std::string& text) {
   options.rows.clear();
-  for (const std::string& word : split(text)) {
+  for (const std::string& word : split_list(text)) {
     ROTA_ASSIGN_OR_RETURN(const int rows, parse_int(word, 1, 1024));
     options.rows.push_back(rows);
   }
   return Status();
 }
 
-std::function<Status(const std::string&)> whole(int& target, int min, int max) {
-  return [&target, min, max](const std::string& text) {
-    ROTA_ASSIGN_OR_RETURN(target, parse_int(text, min, max));
-    return Status();
-  };
-}
-
 std::vector<Flag> pool_flags(Arguments& a) {
   PoolBenchOptions& o = a.options;
-  const auto set = [](bool& target) {
-    return [&target](const std::string&) { return target = true, Status(); };
-  };
-  return {
+  std::vector<Flag> flags = {
       {"--formats", "LIST", "block formats, or all (default Q8_0,Q3_K,Q2_0,PTQ1_0)",
        [&o](const std::string& v) { return set_formats(o, v); }},
       {"--rows", "LIST", "rows of a call (default 1,2,4,6,16)",
@@ -91,23 +61,15 @@ std::vector<Flag> pool_flags(Arguments& a) {
          return Status();
        }},
       {"--threads", "N", "the most threads; 1 .. N are tried (default 0: all cores)",
-       whole(o.threads, 0, 1024)},
+       whole_number(o.threads, 0, 1024)},
       {"--rounds", "N", "windows of each kind, of which the median counts (default 9)",
-       whole(o.rounds, 1, 10000)},
+       whole_number(o.rounds, 1, 10000)},
       {"--window-ms", "MS", "least length of a window (default 80)",
-       [&o](const std::string& v) -> Status {
-         ROTA_ASSIGN_OR_RETURN(o.window_ms, parse_number(v, 0, 60000));
-         return Status();
-       }},
-      {"--huge-pages", "on|off", "ask for huge pages (default on)",
-       [&o](const std::string& v) -> Status {
-         ROTA_ASSIGN_OR_RETURN(o.huge_pages, parse_on_off(v));
-         return Status();
-       }},
-      {"--json", nullptr, "one JSON object instead of a table", set(a.json)},
-      {"--progress", nullptr, "a JSON line of progress on stderr, five a second", set(a.progress)},
-      {"--help", nullptr, "this text", set(a.help)},
+       decimal(o.window_ms, 0, 60000)},
+      {"--huge-pages", "on|off", "ask for huge pages (default on)", on_off(o.huge_pages)},
   };
+  add_common_flags(a.common, flags);
+  return flags;
 }
 
 Json rates(const Spread& spread) {
@@ -136,18 +98,15 @@ Json line_json(const PoolLine& line) {
           {"by_threads", cells}};
 }
 
-Json result_json(const PoolBenchOptions& options, const Conditions& at, const char* kernel,
-                 const std::vector<PoolLine>& lines) {
-  const auto known = [](const std::optional<double>& value) {
-    return value ? Json(*value) : Json();
-  };
-  Json out{{"benchmark", "pool"}, {"cpu", at.cpu}, {"cores", at.cores}};
-  out["load_average"] = {{"before", known(at.load_before)}, {"after", known(at.load_after)}};
+Json result_json(const PoolBenchOptions& options, const MachineNote& note, const PageUse& pages,
+                 const char* kernel, const std::vector<PoolLine>& lines) {
+  Json out{{"benchmark", "pool"}};
+  out.update(note_json(note));
   out["memory"] = {{"bytes", options.bytes},
                    {"below_definition", options.bytes < kDefinedBytes},
                    {"huge_pages_asked", options.huge_pages},
-                   {"huge_bytes", at.pages.huge_bytes},
-                   {"resident_bytes", at.pages.resident_bytes}};
+                   {"huge_bytes", pages.huge_bytes},
+                   {"resident_bytes", pages.resident_bytes}};
   out["shape"] = {{"dim", options.shape.dim},
                   {"moe_inter", options.shape.moe_inter},
                   {"experts_a_call", options.top_k}};
@@ -159,13 +118,12 @@ Json result_json(const PoolBenchOptions& options, const Conditions& at, const ch
   return out;
 }
 
-void print_table(const PoolBenchOptions& options, const Conditions& at,
+void print_table(const PoolBenchOptions& options, const MachineNote& note, const PageUse& pages,
                  const std::vector<PoolLine>& lines) {
-  const double gib = static_cast<double>(options.bytes) * 0x1p-30;
-  std::printf(
-      "%s, %d cores; %.2f GiB of experts of %d x %d, %.2f GiB of it on huge pages; load %.2f\n",
-      at.cpu.c_str(), at.cores, gib, options.shape.dim, options.shape.moe_inter,
-      static_cast<double>(at.pages.huge_bytes) * 0x1p-30, at.load_before.value_or(-1));
+  std::printf("%s\n%.2f GiB of experts of %d x %d, %.2f GiB of it on huge pages\n",
+              note_line(note).c_str(), static_cast<double>(options.bytes) * 0x1p-30,
+              options.shape.dim, options.shape.moe_inter,
+              static_cast<double>(pages.huge_bytes) * 0x1p-30);
   if (options.bytes < kDefinedBytes) {
     std::printf("below the definition: it asks for 4 GiB of distinct experts\n");
   }
@@ -186,7 +144,7 @@ Status pool_command(std::span<const char* const> words) {
   Arguments a;
   const std::vector<Flag> flags = pool_flags(a);
   ROTA_RETURN_IF_ERROR(parse_flags(words, flags));
-  if (a.help) {
+  if (a.common.help) {
     std::printf(
         "rota-bench pool: whole experts (gate, up, SwiGLU, down) through the CPU pool, and the\n"
         "read bandwidth of the same memory, in turn; medians, the best of 1 .. N threads\n\n%s\n"
@@ -196,21 +154,23 @@ Status pool_command(std::span<const char* const> words) {
   }
   ROTA_RETURN_IF_ERROR(
       check_memory({{"experts", "--gib", PoolBench::memory_bytes(a.options)}}, memory_available()));
-  Conditions at{cpu_name(), usable_cores(), {}, load_average(), std::nullopt};
+  MachineNote note = note_machine();
   ROTA_ASSIGN_OR_RETURN(const auto bench, PoolBench::create(a.options));
-  BenchProgress progress(a.progress);
+  BenchProgress progress(a.common.progress);
   ROTA_ASSIGN_OR_RETURN(
       const std::vector<PoolLine> lines,
       bench->run([&progress](int done, int all, Format format, int rows) {
         progress.at(done, all,
                     std::string(format_info(format).name) + ", rows " + std::to_string(rows));
       }));
-  at.pages = page_use(bench->blobs().memory().data(), bench->blobs().memory().size());
-  at.load_after = load_average();
-  if (a.json) {
-    std::printf("%s\n", result_json(a.options, at, bench->ceiling_kernel(), lines).dump(2).c_str());
+  const PageUse pages = page_use(bench->blobs().memory().data(), bench->blobs().memory().size());
+  note.load_after = load_average();
+  if (a.common.json) {
+    std::printf(
+        "%s\n",
+        result_json(a.options, note, pages, bench->ceiling_kernel(), lines).dump(2).c_str());
   } else {
-    print_table(a.options, at, lines);
+    print_table(a.options, note, pages, lines);
   }
   return Status();
 }

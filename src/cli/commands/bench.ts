@@ -12,12 +12,14 @@ import { createLiveLine } from '../live-line.ts';
 import { duration } from '../progress-line.ts';
 
 const HELP = `
-pool   whole experts (gate, up, SwiGLU, down) through the CPU pool, beside the read bandwidth of the same memory
+pool       whole experts (gate, up, SwiGLU, down) through the CPU pool, beside the read bandwidth of the same memory
+neighbour  how much longer a pass takes beside busy processes on the same cores
 
 Flags behind the name go to the benchmark: rota bench pool --help lists them; with --json it prints one JSON object.
 
 Examples:
   rota bench pool
+  rota bench neighbour
   rota bench pool --formats Q3_K,Q2_0 --rows 1,4 --json`;
 
 const SHARE = '--share-machine';
@@ -34,7 +36,7 @@ interface Progress {
 export function benchCommand(context: Context) {
   return new Command('bench')
     .description('measure the native parts, each beside its ceiling')
-    .argument('<benchmark>', 'pool')
+    .argument('<benchmark>', 'pool or neighbour')
     .argument('[args...]', `passed on as they are; ${SHARE}: although another rota measures on this machine`)
     .passThroughOptions()
     .addHelpText('after', HELP)
