@@ -71,9 +71,26 @@ TEST_CASE("buffers are aligned, movable and honest about failure") {
   CHECK(huge.status().message() == "cannot allocate 4611686018427387904 bytes");
 }
 
-TEST_CASE("ROTA_CPU=portable hides the vector path") {
-  CHECK(!cpu_internal::detect("portable").avx2);
-  CHECK(cpu_internal::detect("other").avx2 == cpu_internal::detect(nullptr).avx2);
+TEST_CASE("ROTA_CPU hides what lies above it, and asks for nothing that the CPU lacks") {
+  const CpuFeatures all{true, true}, half{true, false}, none;
+  const auto name = [](const CpuFeatures& has, const char* asked) {
+    const auto chosen = cpu_internal::choose(has, asked);
+    return chosen.ok() ? std::string(chosen.value().name()) : chosen.status().message();
+  };
+  for (const CpuFeatures& has : {all, half, none}) {
+    CHECK(name(has, nullptr) == has.name());
+    CHECK(name(has, "auto") == has.name());
+    CHECK(name(has, "portable") == "portable");
+  }
+  CHECK(name(all, "avx2") == "avx2");
+  CHECK(name(all, "avx512") == "avx512");
+  CHECK(name(half, "avx2") == "avx2");
+  CHECK(name(half, "avx512") ==
+        "ROTA_CPU=avx512: this CPU has no such instructions; the best it has is avx2");
+  CHECK(name(none, "avx2") ==
+        "ROTA_CPU=avx2: this CPU has no such instructions; the best it has is portable");
+  CHECK(name(all, "sse") == "ROTA_CPU='sse': expected portable, avx2, avx512 or auto");
+  CHECK(cpu_internal::choose(all, "sse").status().code() == Code::kUsage);
 }
 
 TEST_CASE("context is added in front and keeps the code") {

@@ -2,28 +2,58 @@
 #include "base/cpu_features.h"
 
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 namespace rota {
 namespace cpu_internal {
 
-CpuFeatures detect(const char* rota_cpu) {
+CpuFeatures detect() {
   CpuFeatures features;
-  if (rota_cpu != nullptr && std::string_view(rota_cpu) == "portable") return features;
 #if defined(__x86_64__)
   __builtin_cpu_init();
   // The builtin asks CPUID and XGETBV, so "supported" includes the operating system's part.
   features.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                   __builtin_cpu_supports("f16c");
+  features.avx512 = features.avx2 && __builtin_cpu_supports("avx512f") &&
+                    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+                    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vnni");
 #endif
   return features;
+}
+
+Result<CpuFeatures> choose(const CpuFeatures& has, const char* rota_cpu) {
+  const std::string_view asked(rota_cpu == nullptr ? "auto" : rota_cpu);
+  if (asked == "auto") return has;
+  CpuFeatures chosen;
+  if (asked == "portable") return chosen;
+  chosen.avx2 = has.avx2;
+  if (asked == "avx2" && has.avx2) return chosen;
+  chosen.avx512 = has.avx512;
+  if (asked == "avx512" && has.avx512) return chosen;
+  if (asked == "avx2" || asked == "avx512") {
+    return Status(Code::kUsage, "ROTA_CPU=" + std::string(asked) +
+                                    ": this CPU has no such instructions; the best it has is " +
+                                    has.name());
+  }
+  return Status(Code::kUsage,
+                "ROTA_CPU='" + std::string(asked) + "': expected portable, avx2, avx512 or auto");
 }
 
 }  // namespace cpu_internal
 
 const CpuFeatures& cpu_features() {
-  static const CpuFeatures features = cpu_internal::detect(std::getenv("ROTA_CPU"));
+  static const CpuFeatures features = [] {
+    const CpuFeatures has = cpu_internal::detect();
+    const auto chosen = cpu_internal::choose(has, std::getenv("ROTA_CPU"));
+    return chosen.ok() ? chosen.value() : has;
+  }();
   return features;
+}
+
+Status check_cpu_request() {
+  const auto chosen = cpu_internal::choose(cpu_internal::detect(), std::getenv("ROTA_CPU"));
+  return chosen.ok() ? Status() : chosen.status();
 }
 
 }  // namespace rota

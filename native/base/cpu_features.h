@@ -1,19 +1,28 @@
-// What this CPU can execute, asked once. ROTA_CPU=portable hides every vector extension, for tests
-// of the portable path.
+// What this CPU can execute, asked once. ROTA_CPU=portable|avx2|avx512 hides what lies above.
 #pragma once
+
+#include "base/status.h"
 
 namespace rota {
 
 struct CpuFeatures {
-  bool avx2 = false;  // AVX2 + FMA + F16C, and the system saves their registers
+  bool avx2 = false;    // AVX2 + FMA + F16C, and the system saves their registers
+  bool avx512 = false;  // AVX-512 F, BW, VL, DQ and VNNI beside them
+
+  const char* name() const { return avx512 ? "avx512" : avx2 ? "avx2" : "portable"; }
 };
 
-// Read once for the process, ROTA_CPU included.
+// Read once for the process, ROTA_CPU included; a value that check_cpu_request() refuses counts as
+// auto.
 const CpuFeatures& cpu_features();
 
+// kUsage when ROTA_CPU is none of portable, avx2, avx512, auto, or asks for what the CPU lacks.
+Status check_cpu_request();
+
 namespace cpu_internal {
-// The rule behind cpu_features(), for tests: the value of ROTA_CPU or nullptr.
-CpuFeatures detect(const char* rota_cpu);
+// The rules behind the two, for tests: what the CPU has, and the value of ROTA_CPU or nullptr.
+CpuFeatures detect();
+Result<CpuFeatures> choose(const CpuFeatures& has, const char* rota_cpu);
 }  // namespace cpu_internal
 
 }  // namespace rota

@@ -19,6 +19,7 @@ constexpr Command kCommands[] = {
      pool_command},
     {"neighbour", "a pass beside busy processes on the same cores: in proportion, or a collapse?",
      neighbour_command},
+    {"kernels", "one core's matrix kernels: weights a cycle, bytes a second", kernels_command},
 };
 
 void print_help() {

@@ -10,5 +10,6 @@ namespace rota {
 
 Status pool_command(std::span<const char* const> arguments);
 Status neighbour_command(std::span<const char* const> arguments);
+Status kernels_command(std::span<const char* const> arguments);
 
 }  // namespace rota

@@ -1,17 +1,23 @@
 // Computes routed experts on the CPU. Owns the arithmetic's split over threads and its scratch;
 // knows no tier: a job is a blob in memory and the pairs that want it.
 //
-// Each distinct blob is decoded once for all its rows. Every number has one order of summation that
-// depends neither on how jobs are grouped into compute() calls nor on rows, threads or tiers: a dot
-// product's is the kernel's, a row's sum over its experts is the router's.
+// Each distinct blob is decoded once for all its rows. Where a format has an integer kernel
+// (device/host/matvec_int.h) activations are quantised to 16 bits: a layer's input once a call and
+// layout, what enters the down matrix in the task that completes a chunk of it. Every number has
+// one order of summation that depends neither on how jobs are grouped into compute() calls nor on
+// rows, threads or tiers: a dot product's is the kernel's, a row's sum over its experts is the
+// router's.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
+#include "device/host/matvec_activations.h"
 #include "experts/blob.h"
 #include "experts/call_plan.h"
 
@@ -46,20 +52,32 @@ class ExpertPool {
  private:
   ExpertPool(ThreadPool& threads, const ExpertShape& shape);
   int split(size_t jobs, int outputs, int* chunk) const;
+  void quantise_input(RowLayout layout);
   void gate_up(int task);
+  void complete_hidden(size_t job, size_t begin, size_t end);
   void down(int task);
   void sum_row(int row);
 
   ThreadPool& threads_;
   ExpertShape shape_;
   AlignedBuffer hidden_, up_, partial_;  // [pairs, moe_inter] twice, [pairs, dim]
+  // Quantised rows: of the input by layout [max_rows], of what enters the down matrix [pairs].
+  std::array<AlignedBuffer, kRowLayouts> input_;
+  AlignedBuffer quantised_hidden_;
   // By position in the plan's order, so that a job's rows are neighbours.
   std::vector<const float*> x_rows_;
+  std::array<std::vector<const void*>, kRowLayouts> input_rows_;
   std::vector<float*> hidden_rows_, up_rows_, partial_rows_;
   std::vector<const float*> hidden_inputs_;
+  std::vector<void*> quantised_rows_;
+  std::vector<const void*> quantised_inputs_;
   std::vector<float> pair_weights_;
+  // Of a job's hidden values, by job and chunk of 256: how many are computed.
+  std::unique_ptr<std::atomic<int>[]> computed_;
   // Of the call in progress.
   const CallPlan* plan_ = nullptr;
+  const float* x_ = nullptr;
+  std::array<bool, kRowLayouts> input_ready_ = {};
   std::span<const ExpertJob> jobs_;
   int chunk_ = 0, chunks_a_job_ = 0, top_k_ = 0;
   float* y_ = nullptr;

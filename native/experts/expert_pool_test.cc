@@ -75,11 +75,9 @@ TEST_CASE("the pool computes the formula in every blob format") {
       const auto expected = blobs.reference(0, 4, 3, call.ids, call.weights, call.x, limit);
       float scale = 0;
       for (const float v : expected) scale = std::max(scale, std::fabs(v));
-      // Two dot products of 256 fp32 terms in a row: 256 * 2^-24 each, relative to the largest
-      // output.
       for (size_t i = 0; i < y.size(); ++i) {
         CAPTURE(format_info(f).name);
-        CHECK(std::fabs(y[i] - expected[i]) <= 2 * 256 * 0x1p-24f * scale);
+        CHECK(std::fabs(y[i] - expected[i]) <= pool_tolerance(f, 256) * scale);
       }
     }
   }

@@ -21,6 +21,19 @@ inline float seeded_float(uint64_t key) {
   return static_cast<float>(unit_double(splitmix64(key)) * 2 - 1);
 }
 
+// How far the pool's answer may be from the formula's, relative to the largest output, where both
+// dot products have k terms. fp32 rounds each term by 2^-24. An integer kernel's activations are
+// moved by at most half a step, 1/32512 of the largest of 256; independently and evenly, so a
+// step/sqrt(12) on average. The largest of 256 is at most 8 times their root mean square. Of some
+// thousand outputs the unluckiest is off by 4.5 times the average, and the largest is at least
+// twice the average.
+inline float pool_tolerance(Format f, int k) {
+  const float sums = 2 * static_cast<float>(k) * 0x1p-24f;
+  if (row_layout(f) == RowLayout::kNone) return sums;
+  const float moved = 8.f / static_cast<float>(kIntLargest) / std::sqrt(12.f);
+  return sums + moved * std::sqrt(2.f) * 4.5f / 2;
+}
+
 class FakeBlobs : public BlobSource {
  public:
   // The format of (layer, expert) is formats[(layer + expert) % formats.size()].

@@ -17,7 +17,7 @@ TEST_CASE("every placement gives the same bits, and they are the formula's") {
     float scale = 0;
     for (const float v : expected) scale = std::max(scale, std::fabs(v));
     for (size_t i = 0; i < expected.size(); ++i) {
-      CHECK(std::fabs(reference.y[i] - expected[i]) <= 2 * 128 * 0x1p-24f * scale);
+      CHECK(std::fabs(reference.y[i] - expected[i]) <= pool_tolerance(Format::kQ2_0, 128) * scale);
     }
   }
   for (const double split : {0.0, 0.4, 1.0}) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/cpu_features.h"
 #include "engines/events.h"
 #include "engines/strata/options.h"
 #include "engines/strata/ready.h"
@@ -52,6 +53,7 @@ rota::EngineProgress progress_to(rota::Outbox& outbox, const rota::Inbox& inbox)
 
 int main(int argc, char** argv) {
   const std::vector<const char*> arguments(argv + 1, argv + argc);
+  if (const auto status = rota::check_cpu_request(); !status.ok()) return fail(status);
   const auto parsed =
       rota::parse_strata_options(arguments, [](const char* name) { return std::getenv(name); });
   if (!parsed.ok()) return fail(parsed.status());

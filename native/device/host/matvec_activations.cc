@@ -1,0 +1,206 @@
+// Rounds rows and lays them out, one chunk at a time.
+#include "device/host/matvec_activations.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "base/check.h"
+
+namespace rota {
+namespace {
+
+template <size_t N>
+using Order = std::array<int16_t, N>;
+
+constexpr Order<256> pairs_order() {
+  Order<256> order{};
+  for (int p = 0; p < 256; ++p) {  // 64 words: two halves of 16 of two blocks of 32
+    const int half = p % 64 / 32, block = p / 64 * 2 + p % 32 / 16;
+    order[static_cast<size_t>(p)] = static_cast<int16_t>(32 * block + 16 * half + p % 16);
+  }
+  return order;
+}
+
+constexpr Order<256> quarters_order() {
+  Order<256> order{};
+  for (int p = 0; p < 256; ++p) {
+    order[static_cast<size_t>(p)] = static_cast<int16_t>(p % 64 / 16 * 64 + p % 16 * 4 + p / 64);
+  }
+  return order;
+}
+
+constexpr Order<256> natural_order() {
+  Order<256> order{};
+  for (int p = 0; p < 256; ++p) order[static_cast<size_t>(p)] = static_cast<int16_t>(p);
+  return order;
+}
+
+constexpr Order<320> trits_order() {
+  Order<320> order{};
+  for (int p = 0; p < 320; ++p) {
+    const int digit = p / 64, block = p % 32 / 16, i = p % 16;
+    int value = -1;
+    if (p % 64 < 32) {
+      value = 16 * digit + i;
+    } else if (i >= 4 && i < 12) {
+      value = 80 + 8 * digit + (i - 4);
+    } else if (i >= 12 && i < 14 && digit < 4) {
+      value = 120 + 2 * digit + (i - 12);
+    }
+    order[static_cast<size_t>(p)] = static_cast<int16_t>(value < 0 ? -1 : 128 * block + value);
+  }
+  return order;
+}
+
+constexpr Order<256> kPairsOrder = pairs_order(), kQuartersOrder = quarters_order(),
+                     kNaturalOrder = natural_order();
+constexpr Order<320> kTritsOrder = trits_order();
+
+// A chunk's values as integers, with a zero behind them that gaps of an order read.
+struct Rounded {
+  int16_t q[kIntChunk + 1];
+  float scale;
+};
+
+void round_chunk(const float* x, size_t n, Rounded& out) {
+  constexpr float kSmallest = 1e-30f;  // below, 32512 / amax would leave the range of floats
+  constexpr uint32_t kMagnitude = 0x7fffffffu, kInfinity = 0x7f800000u;
+  uint32_t largest = 0;  // magnitudes compare as integers, NaNs above infinity
+  for (size_t i = 0; i < n; ++i) {
+    largest = std::max(largest, std::bit_cast<uint32_t>(x[i]) & kMagnitude);
+  }
+  const float amax = std::bit_cast<float>(largest);
+  std::fill(out.q, out.q + kIntChunk + 1, int16_t{0});
+  out.scale = largest >= kInfinity ? amax : 0.f;
+  if (largest >= kInfinity || amax < kSmallest) return;
+  const float factor = static_cast<float>(kIntLargest) / amax;
+  out.scale = amax / static_cast<float>(kIntLargest);
+  // Adding 1.5 * 2^23 leaves the nearest integer in the low bits, ties to even.
+  constexpr float kMagic = 0x1.8p23f;
+  for (size_t i = 0; i < n; ++i) {
+    out.q[i] = static_cast<int16_t>(std::bit_cast<int32_t>(x[i] * factor + kMagic) -
+                                    std::bit_cast<int32_t>(kMagic));
+  }
+}
+
+size_t source_of(int16_t value) { return value < 0 ? kIntChunk : static_cast<size_t>(value); }
+
+void split(int16_t q, int8_t& hi, int8_t& lo) {
+  lo = static_cast<int8_t>(q);
+  hi = static_cast<int8_t>((q - lo) >> 8);
+}
+
+void lay_out(const Rounded& in, PairsChunk& out) {
+  for (size_t p = 0; p < kIntChunk; ++p) out.x[p] = in.q[static_cast<size_t>(kPairsOrder[p])];
+  out.scale = in.scale;
+}
+
+template <size_t N>
+void lay_out(const Rounded& in, const Order<N>& order, SplitChunk<N>& out) {
+  std::fill(out.offset, out.offset + kIntLanes, 0);
+  for (size_t p = 0; p < N; ++p) {
+    const int16_t q = in.q[source_of(order[p])];
+    split(q, out.hi[p], out.lo[p]);
+    out.offset[p % 64 / 4] -= q;
+  }
+  out.scale = in.scale;
+}
+
+void lay_out(const Rounded& in, NaturalChunk& out) {
+  for (size_t part = 0; part < 16; ++part) {
+    int hi_sum = 0, lo_sum = 0;
+    for (size_t p = 16 * part; p < 16 * part + 16; ++p) {
+      split(in.q[p], out.hi[p], out.lo[p]);
+      hi_sum += out.hi[p];
+      lo_sum += out.lo[p];
+    }
+    const size_t at = part / 2 + (part % 2) * 8;
+    out.hi_sums[at] = static_cast<int16_t>(-4 * hi_sum);
+    out.lo_sums[at] = static_cast<int16_t>(-4 * lo_sum);
+  }
+  out.scale = in.scale;
+}
+
+size_t chunk_bytes(RowLayout layout) {
+  switch (layout) {
+    case RowLayout::kNone:
+      return 0;
+    case RowLayout::kPairs:
+      return sizeof(PairsChunk);
+    case RowLayout::kQuarters:
+      return sizeof(QuartersChunk);
+    case RowLayout::kNatural:
+      return sizeof(NaturalChunk);
+    case RowLayout::kTrits:
+      return sizeof(TritsChunk);
+  }
+  return 0;
+}
+
+}  // namespace
+
+RowLayout row_layout(Format f) {
+  switch (f) {
+    case Format::kQ8_0:
+      return RowLayout::kPairs;
+    case Format::kQ2_0:
+      return RowLayout::kQuarters;
+    case Format::kQ3_K:
+      return RowLayout::kNatural;
+    case Format::kPTQ1_0:
+      return RowLayout::kTrits;
+    default:
+      return RowLayout::kNone;
+  }
+}
+
+const int16_t* chunk_order(RowLayout layout) {
+  switch (layout) {
+    case RowLayout::kNone:
+      return nullptr;
+    case RowLayout::kPairs:
+      return kPairsOrder.data();
+    case RowLayout::kQuarters:
+      return kQuartersOrder.data();
+    case RowLayout::kNatural:
+      return kNaturalOrder.data();
+    case RowLayout::kTrits:
+      return kTritsOrder.data();
+  }
+  return nullptr;
+}
+
+size_t chunk_positions(RowLayout layout) { return layout == RowLayout::kTrits ? 320 : kIntChunk; }
+
+size_t quantised_row_bytes(RowLayout layout, size_t k) {
+  return (k + kIntChunk - 1) / kIntChunk * chunk_bytes(layout);
+}
+
+void quantise_row(RowLayout layout, const float* x, size_t k, size_t begin, size_t end, void* row) {
+  ROTA_CHECK(begin % kIntChunk == 0 && (end % kIntChunk == 0 || end == k), "values", begin, end, k);
+  Rounded rounded;
+  for (size_t i = begin; i < end; i += kIntChunk) {
+    round_chunk(x + i, std::min(kIntChunk, k - i), rounded);
+    const size_t c = i / kIntChunk;
+    switch (layout) {
+      case RowLayout::kNone:
+        ROTA_CHECK(false, "no layout");
+        break;
+      case RowLayout::kPairs:
+        lay_out(rounded, static_cast<PairsChunk*>(row)[c]);
+        break;
+      case RowLayout::kQuarters:
+        lay_out(rounded, kQuartersOrder, static_cast<QuartersChunk*>(row)[c]);
+        break;
+      case RowLayout::kNatural:
+        lay_out(rounded, static_cast<NaturalChunk*>(row)[c]);
+        break;
+      case RowLayout::kTrits:
+        lay_out(rounded, kTritsOrder, static_cast<TritsChunk*>(row)[c]);
+        break;
+    }
+  }
+}
+
+}  // namespace rota

@@ -1,0 +1,199 @@
+// The scalar reference of the integer kernel: a chunk's codes by position, then 16 lanes a row.
+#include <cmath>
+#include <cstring>
+
+#include "base/check.h"
+#include "device/host/matvec_activations.h"
+#include "device/host/matvec_int_kernels.h"
+#include "device/host/matvec_kernels.h"
+#include "formats/numbers.h"
+#include "formats/quants.h"
+
+namespace rota {
+namespace {
+
+// 256 weights of one output. A group is a run of positions whose lanes are scaled together.
+struct Codes {
+  int32_t code[320];  // by position, from 0 up (Q8_0: signed); Q3_K: times its sub-block's scale
+  int groups;
+  float scale[4][kIntLanes];
+  int16_t sub_scale[16];  // Q3_K: even sixteenths first
+};
+
+struct Values {
+  int32_t x[320];  // by position
+  const int32_t* offset;
+  const int16_t *hi_sums, *lo_sums;
+  float scale;
+};
+
+template <typename Block>
+Block block_at(const uint8_t* chunk, size_t b) {
+  Block block;
+  std::memcpy(&block, chunk + b * sizeof(Block), sizeof(Block));
+  return block;
+}
+
+// natural[256] by weight.
+void place(RowLayout layout, const int* natural, Codes& out) {
+  const int16_t* order = chunk_order(layout);
+  for (size_t p = 0; p < chunk_positions(layout); ++p) {
+    out.code[p] = order[p] < 0 ? 0 : natural[order[p]];
+  }
+}
+
+void decode_q8_0(const uint8_t* chunk, int* natural, Codes& out) {
+  out.groups = 4;
+  for (size_t b = 0; b < 8; ++b) {
+    const auto block = block_at<BlockQ8_0>(chunk, b);
+    for (size_t i = 0; i < 32; ++i) natural[32 * b + i] = block.q[i];
+    float* scale = out.scale[b / 2] + b % 2 * 8;
+    for (size_t j = 0; j < 8; ++j) scale[j] = fp16_to_float(block.d);
+  }
+}
+
+void decode_q2_0(const uint8_t* chunk, int* natural, Codes& out) {
+  for (size_t b = 0; b < 4; ++b) {
+    const auto block = block_at<BlockQ2_0>(chunk, b);
+    for (size_t i = 0; i < 64; ++i) natural[64 * b + i] = block.qs[i / 4] >> (2 * (i % 4)) & 3;
+    for (size_t j = 0; j < 4; ++j) out.scale[0][4 * b + j] = fp16_to_float(block.d);
+  }
+}
+
+void decode_q3_k(const uint8_t* chunk, int* natural, Codes& out) {
+  const auto block = block_at<BlockQ3_K>(chunk, 0);
+  for (int w = 0; w < 256; ++w) {
+    const int half = w / 128, lane = w % 32, step = w % 128 / 32;
+    const int low = block.qs[32 * half + lane] >> (2 * step) & 3;
+    const int high = block.hmask[lane] >> (4 * half + step) & 1;
+    natural[w] = (low + 4 * high) * q3_k_scale(block.scales, w / 16);
+  }
+  for (int k = 0; k < 16; ++k) {
+    out.sub_scale[k / 2 + k % 2 * 8] = static_cast<int16_t>(q3_k_scale(block.scales, k));
+  }
+  for (float& scale : out.scale[0]) scale = fp16_to_float(block.d);
+}
+
+void decode_ptq1_0(const uint8_t* chunk, int* natural, Codes& out) {
+  for (size_t b = 0; b < 2; ++b) {
+    const auto block = block_at<BlockPTQ1_0>(chunk, b);
+    int* to = natural + 128 * b;
+    for (int w = 0; w < 80; ++w) to[w] = ptq1_0_trit(block.qs[w % 16], w / 16);
+    for (int w = 0; w < 40; ++w) to[80 + w] = ptq1_0_trit(block.qs[16 + w % 8], w / 8);
+    for (int w = 0; w < 8; ++w) to[120 + w] = ptq1_0_trit(block.qh[w % 2], w / 2);
+    for (size_t j = 0; j < kIntLanes; ++j) {
+      if (j / 4 % 2 == b) out.scale[0][j] = fp16_to_float(block.d);
+    }
+  }
+}
+
+void decode(Format f, const uint8_t* chunk, Codes& out) {
+  int natural[kIntChunk];
+  out.groups = 1;
+  switch (f) {
+    case Format::kQ8_0:
+      decode_q8_0(chunk, natural, out);
+      break;
+    case Format::kQ2_0:
+      decode_q2_0(chunk, natural, out);
+      break;
+    case Format::kQ3_K:
+      decode_q3_k(chunk, natural, out);
+      break;
+    case Format::kPTQ1_0:
+      decode_ptq1_0(chunk, natural, out);
+      break;
+    default:
+      ROTA_CHECK(false, "no integer kernel for", format_info(f).name);
+  }
+  place(row_layout(f), natural, out);
+}
+
+template <typename Chunk>
+void read_split(const Chunk& chunk, Values& out) {
+  for (size_t p = 0; p < Chunk::kPositions; ++p) out.x[p] = 256 * chunk.hi[p] + chunk.lo[p];
+  out.scale = chunk.scale;
+}
+
+void read(RowLayout layout, const void* row, size_t c, Values& out) {
+  out.offset = nullptr;
+  out.hi_sums = out.lo_sums = nullptr;
+  if (layout == RowLayout::kPairs) {
+    const PairsChunk& chunk = static_cast<const PairsChunk*>(row)[c];
+    for (size_t p = 0; p < kIntChunk; ++p) out.x[p] = chunk.x[p];
+    out.scale = chunk.scale;
+  } else if (layout == RowLayout::kQuarters) {
+    const QuartersChunk& chunk = static_cast<const QuartersChunk*>(row)[c];
+    read_split(chunk, out);
+    out.offset = chunk.offset;
+  } else if (layout == RowLayout::kTrits) {
+    const TritsChunk& chunk = static_cast<const TritsChunk*>(row)[c];
+    read_split(chunk, out);
+    out.offset = chunk.offset;
+  } else {
+    const NaturalChunk& chunk = static_cast<const NaturalChunk*>(row)[c];
+    read_split(chunk, out);
+    out.hi_sums = chunk.hi_sums;
+    out.lo_sums = chunk.lo_sums;
+  }
+}
+
+void accumulate(RowLayout layout, const Codes& codes, const Values& values, float* acc) {
+  const size_t group = chunk_positions(layout) / static_cast<size_t>(codes.groups);
+  const size_t run = layout == RowLayout::kPairs ? 32 : 64;  // positions that fill all lanes once
+  float t[kIntLanes] = {};
+  for (int g = 0; g < codes.groups; ++g) {
+    int32_t sums[kIntLanes] = {};
+    if (values.offset != nullptr) std::memcpy(sums, values.offset, sizeof sums);
+    if (values.hi_sums != nullptr) {
+      for (size_t i = 0; i < 16; ++i) {
+        sums[i / 2] += codes.sub_scale[i] * (256 * values.hi_sums[i] + values.lo_sums[i]);
+      }
+    }
+    for (size_t p = static_cast<size_t>(g) * group; p < static_cast<size_t>(g + 1) * group; ++p) {
+      sums[p % run / (run / kIntLanes)] += codes.code[p] * values.x[p];
+    }
+    for (size_t j = 0; j < kIntLanes; ++j) {
+      t[j] = std::fma(static_cast<float>(sums[j]), codes.scale[g][j], t[j]);
+    }
+  }
+  for (size_t j = 0; j < kIntLanes; ++j) acc[j] = std::fma(t[j], values.scale, acc[j]);
+}
+
+constexpr size_t kMostChunkBytes = 8 * sizeof(BlockQ8_0);
+
+}  // namespace
+
+void matvec_int_portable(Format f, const void* w, size_t out_begin, size_t out_end, size_t k,
+                         const void* const* x, int rows, float* const* y) {
+  const RowLayout layout = row_layout(f);
+  const FormatInfo& info = format_info(f);
+  const size_t chunk_bytes = kIntChunk / info.block_weights * info.block_bytes;
+  const size_t bytes = k / info.block_weights * info.block_bytes;
+  Codes codes;
+  Values values;
+  for (size_t o = out_begin; o < out_end; ++o) {
+    const uint8_t* row = static_cast<const uint8_t*>(w) + o * bytes;
+    for (int first = 0; first < rows; first += kRowTile) {
+      const int count = rows - first < kRowTile ? rows - first : kRowTile;
+      float acc[kRowTile][kIntLanes] = {};
+      for (size_t c = 0; c * kIntChunk < k; ++c) {
+        uint8_t chunk[kMostChunkBytes] = {};
+        const size_t left = bytes - c * chunk_bytes;
+        std::memcpy(chunk, row + c * chunk_bytes, left < chunk_bytes ? left : chunk_bytes);
+        decode(f, chunk, codes);
+        for (int r = 0; r < count; ++r) {
+          read(layout, x[first + r], c, values);
+          accumulate(layout, codes, values, acc[r]);
+        }
+      }
+      for (int r = 0; r < count; ++r) {
+        float eight[kLanes];
+        for (size_t j = 0; j < kLanes; ++j) eight[j] = acc[r][j] + acc[r][j + kLanes];
+        y[first + r][o] = reduce_lanes(eight);
+      }
+    }
+  }
+}
+
+}  // namespace rota
