@@ -6,20 +6,36 @@ import { type KnobSpec, type Knobs, validateKnobs } from '../schema/knobs.ts';
 import type { ProtocolModel } from '../schema/override.ts';
 import { throwProblems } from '../schema/problems.ts';
 
+/** Engines count in 32 bits. */
+const LARGEST = 2 ** 31 - 1;
+
 export function countArgument(word: string): number {
-  const value = Number(word);
-  if (!/^\d+$/.test(word) || value < 1) throw new InvalidArgumentError('expected a whole number from 1');
-  return value;
+  return wholeArgument(1, LARGEST)(word);
 }
 
-export function numberArgument(word: string): number {
-  const value = Number(word);
-  if (word.trim() === '' || !Number.isFinite(value)) throw new InvalidArgumentError('expected a number');
-  return value;
+export function wholeArgument(min: number, max: number): (word: string) => number {
+  return (word) => {
+    const isWhole = /^\d+$/.test(word);
+    if (isWhole && Number(word) >= min && Number(word) <= max) return Number(word);
+    // Where the end is only what a machine can count, it is told to who went beyond it.
+    const end = max < LARGEST || (isWhole && Number(word) > max) ? ` to ${max}` : '';
+    throw new InvalidArgumentError(`expected a whole number from ${min}${end}`);
+  };
+}
+
+/** `above`: the smallest value is out of range itself. */
+export function numberArgument(min: number, max: number, above = false): (word: string) => number {
+  return (word) => {
+    const value = Number(word);
+    const isLow = above ? value <= min : value < min;
+    if (word.trim() !== '' && Number.isFinite(value) && !isLow && value <= max) return value;
+    throw new InvalidArgumentError(`expected a number ${above ? 'above' : 'from'} ${min} to ${max}`);
+  };
 }
 
 /** A path, or `synth:CONFIG:SEED[:EXPERT-FORMAT]`. */
 export function modelArgument(word: string): ProtocolModel {
+  if (word === '') throw new UserError('the model has no name', { hint: 'write a path, or synth:mini-s:1' });
   if (!word.startsWith('synth:')) return { path: word };
   const [, config = '', seed = '1', expertFormat, ...rest] = word.split(':');
   if (config === '' || !/^\d+$/.test(seed) || rest.length > 0) {

@@ -1,6 +1,7 @@
 // What a user reads when something went wrong, and the exit code. Owns the form of every message; throws none.
 import { CommanderError } from '@commander-js/extra-typings';
 import { EngineError, EXIT, type ExitCode, InvalidRecordError, UserError } from '../core/errors.ts';
+import { systemTrouble } from '../core/system-error.ts';
 import { formatProblem, ProblemsError } from '../schema/problems.ts';
 
 export interface Failure {
@@ -24,7 +25,9 @@ export function describeFailure(error: unknown, facts: Facts): Failure {
   if (error instanceof UserError) return { exitCode: error.exitCode, text: userLine(error) };
   if (error instanceof EngineError) return { exitCode: error.exitCode, text: engineText(error) };
   if (error instanceof InvalidRecordError)
-    return { exitCode: error.exitCode, text: `rota: ${error.message}` };
+    return { exitCode: error.exitCode, text: oneLine(`rota: ${error.message}`) };
+  const trouble = systemTrouble(error);
+  if (trouble !== null) return { exitCode: EXIT.couldNotMeasure, text: oneLine(`rota: ${trouble}`) };
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const folder = facts.runFolder === null ? [] : [`run folder: ${facts.runFolder}`];
   const lines = [
@@ -38,18 +41,28 @@ export function describeFailure(error: unknown, facts: Facts): Failure {
 
 /** Those of a file begin with their place; the others must say who speaks. */
 function problemLines(error: ProblemsError): string {
-  return error.problems
-    .map(
-      (problem) => `${problem.where === '' && problem.path === '' ? 'rota: ' : ''}${formatProblem(problem)}`,
-    )
-    .join('\n');
+  const lines = error.problems.map((problem) =>
+    oneLine(`${problem.where === '' && problem.path === '' ? 'rota: ' : ''}${formatProblem(problem)}`),
+  );
+  const more = lines.length - MOST_PROBLEMS;
+  return [...lines.slice(0, MOST_PROBLEMS), ...(more > 0 ? [`… and ${more} more`] : [])].join('\n');
+}
+
+/** A file that is something else altogether has thousands. */
+const MOST_PROBLEMS = 12;
+const MOST_CHARACTERS = 400;
+
+/** What a message quotes comes from outside: it must neither break the line nor command the terminal. */
+function oneLine(text: string): string {
+  const shown = text.replace(/\p{Cc}/gu, '\ufffd');
+  return shown.length > MOST_CHARACTERS ? `${shown.slice(0, MOST_CHARACTERS - 1)}…` : shown;
 }
 
 /** What, where, what to do: one line, beginning with the place, so that an editor can jump there. */
 function userLine(error: UserError): string {
   const place = error.where === undefined || error.where === '' ? 'rota' : error.where;
   const hint = error.hint === undefined ? '' : `; ${error.hint}`;
-  return `${place}: ${error.message}${hint}`;
+  return oneLine(`${place}: ${error.message}${hint}`);
 }
 
 function engineText(error: EngineError): string {
@@ -66,7 +79,8 @@ const SHOWS_HELP: ReadonlySet<string> = new Set(['commander.helpDisplayed', 'com
 function commanderFailure(error: CommanderError, help: string): Failure {
   if (SHOWS_HELP.has(error.code)) return { exitCode: EXIT.pass, text: '' };
   // Without any word: the help was the answer, and yet nothing was done.
-  if (error.code === 'commander.help') return { exitCode: EXIT.usage, text: '' };
+  if (error.code === 'commander.help')
+    return { exitCode: error.exitCode === 0 ? EXIT.pass : EXIT.usage, text: '' };
   const [first = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
   const hint = suggestion?.replace(/^\((.*)\)$/, '$1').replace(/^Did/, 'did') ?? `see ${help}`;
   return { exitCode: EXIT.usage, text: `rota: ${first.replace(/\.$/, '')}; ${hint}` };

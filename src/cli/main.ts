@@ -1,6 +1,8 @@
 // The command line: knows the commands, turns what they throw into a message and an exit code. Owns no command's work.
 import { resolve } from 'node:path';
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { UserError } from '../core/errors.ts';
+import { nameHint } from '../schema/nearest.ts';
 import { type Context, createContext } from './context.ts';
 import { describeFailure } from './errors.ts';
 
@@ -45,6 +47,9 @@ async function createProgram(context: Context, typed: string | undefined): Promi
   }
   program.hook('preAction', (_, command) => {
     const { engines, results } = command.opts();
+    for (const [option, folder] of Object.entries({ '--engines': engines, '--results': results })) {
+      if (folder === '') throw new UserError('needs the name of a folder', { where: option });
+    }
     if (typeof engines === 'string') context.engines = resolve(engines);
     if (typeof results === 'string') context.results = resolve(results);
   });
@@ -76,6 +81,8 @@ async function main(): Promise<void> {
     if (error.code === 'EPIPE') process.exit(0);
     throw error;
   });
+  // Whom nobody hears cannot say so; what was asked for is done all the same.
+  process.stderr.on('error', () => {});
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
       fail(error, context, help);
@@ -83,6 +90,11 @@ async function main(): Promise<void> {
     });
   }
   try {
+    const asked = process.argv[3];
+    if (typed === 'help' && asked !== undefined && !isCommand(asked) && asked !== 'help') {
+      const hint = nameHint(asked, Object.keys(COMMANDS));
+      throw new UserError(`there is no command "${asked}"`, { where: 'rota help', hint });
+    }
     const program = await createProgram(context, typed);
     await program.parseAsync(process.argv);
   } catch (error) {

@@ -1,6 +1,17 @@
 // Owns writing that survives a crash: whole files appear at once, and what was synced is on the disk. Knows no content.
 
-import { closeSync, fdatasyncSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import path from 'node:path';
 import { EngineError } from '../core/errors.ts';
 
@@ -10,6 +21,22 @@ export function syncFolder(folder: string): void {
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
+  }
+}
+
+/**
+ * Makes a folder and those above it. Not by `recursive`: where the system says that a folder cannot be made because it is not there,
+ * as below /proc, that never comes back.
+ */
+export function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'EEXIST' && statSync(folder).isDirectory()) return;
+    if (code !== 'ENOENT' || path.dirname(folder) === folder || existsSync(path.dirname(folder))) throw error;
+    makeFolder(path.dirname(folder));
+    mkdirSync(folder);
   }
 }
 

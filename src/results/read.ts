@@ -6,14 +6,31 @@ import type { Plan } from '../core/records/plan.ts';
 import type { Verdict } from '../core/records/verdict.ts';
 import { type JournalContent, readJournal } from './journal.ts';
 import type { RunFolder } from './run-folder.ts';
+import { planFault, verdictFault } from './shapes.ts';
 
-function readJson(file: string): unknown {
-  const text = readFileSync(file, 'utf8');
+const ALTERED = 'the record was altered after it was written';
+
+/** Null when there is no such file. */
+function readJson(file: string, fault: (value: unknown) => string | null): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(text);
-  } catch {
-    throw new InvalidRecordError(`${file}: is not JSON: the record was altered after it was written`);
+    value = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    if (isMissing(error)) return null;
+    if (error instanceof SyntaxError) throw new InvalidRecordError(`${file}: is not JSON: ${ALTERED}`);
+    throw error;
   }
+  const version = isMap(value) ? value['schemaVersion'] : undefined;
+  if (typeof version === 'number' && version > 1) {
+    throw new InvalidRecordError(`${file}: schema version ${version}; this rota reads version 1`);
+  }
+  const found = fault(value);
+  if (found !== null) throw new InvalidRecordError(`${file}: ${found}: ${ALTERED}`);
+  return value;
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
 }
 
 function isMissing(error: unknown): boolean {
@@ -21,27 +38,14 @@ function isMissing(error: unknown): boolean {
 }
 
 export function readPlan(folder: RunFolder): Plan {
-  try {
-    const plan = readJson(folder.plan) as Plan;
-    if (plan.schemaVersion === 1) return plan;
-    throw new InvalidRecordError(
-      `${folder.plan}: schema version ${String(plan.schemaVersion)}; this rota reads version 1`,
-    );
-  } catch (error) {
-    if (isMissing(error))
-      throw new InvalidRecordError(`${folder.path}: has no plan.json, so it is no run folder`);
-    throw error;
-  }
+  const plan = readJson(folder.plan, planFault);
+  if (plan === null) throw new InvalidRecordError(`${folder.path}: has no plan.json, so it is no run folder`);
+  return plan as Plan;
 }
 
 /** `null` when the run has not ended yet. */
 export function readVerdict(folder: RunFolder): Verdict | null {
-  try {
-    return readJson(folder.verdict) as Verdict;
-  } catch (error) {
-    if (isMissing(error)) return null;
-    throw error;
-  }
+  return readJson(folder.verdict, verdictFault) as Verdict | null;
 }
 
 export interface RunRecord {

@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Plan } from '../core/records/plan.ts';
 import { stableJson } from '../core/stable-json.ts';
-import { syncFolder, writeWhole } from './files.ts';
+import { makeFolder, syncFolder, writeWhole } from './files.ts';
 
 export interface RunFolder {
   readonly path: string;
@@ -41,7 +41,7 @@ export function folderName(plan: Pick<Plan, 'createdUtc' | 'protocol'>, id: stri
 /** The plan is on the disk before anything runs: what was meant to be measured cannot be chosen afterwards. */
 export function createRunFolder(results: string, plan: Plan, id: string): RunFolder {
   const folder = runFolder(path.join(results, folderName(plan, id)));
-  mkdirSync(results, { recursive: true });
+  makeFolder(results);
   mkdirSync(folder.path);
   mkdirSync(folder.logs);
   writeWhole(folder.plan, stableJson(plan));

@@ -189,7 +189,7 @@ function readText(file: string, where = ''): string {
         : code === 'EISDIR'
           ? 'is a folder'
           : `cannot be read (${code})`;
-    throw new ProblemsError([{ where, path: shortPath(file), message: reason }]);
+    throw new ProblemsError([{ where, path: file === '' ? '""' : shortPath(file), message: reason }]);
   }
 }
 

@@ -17,6 +17,7 @@ export const pathText = (path: Path): string => path.map(String).join('.');
 /** Parses one YAML document. Syntax errors, duplicate keys and unknown tags are all told at once. */
 export function parseYaml(text: string, file: string): YamlSource {
   const lines = new LineCounter();
+  if (text.includes('\0')) throwProblems([{ where: file, path: '', message: 'is not a text file' }]);
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
   const at = (offset: number): string => {
     const { line, col } = lines.linePos(offset);

@@ -92,10 +92,32 @@ describe('rota run', () => {
     expect(altered.stderr.split('\n')).toHaveLength(1);
   });
 
+  it('takes no file for a bug of its own, whatever was made of it', async () => {
+    const [name = ''] = readdirSync(bench.path('results'));
+    for (const file of ['verdict.json', 'plan.json']) {
+      const path = bench.path(join('results', name, file));
+      const good = readFileSync(path, 'utf8');
+      for (const bad of ['{}', '[]', 'null', '7', '', good.replace('"arms":', '"arm":')]) {
+        writeFileSync(path, bad);
+        const { exitCode, stderr } = await bench.rota('report', name);
+        expect([file, bad.slice(0, 9), exitCode, stderr.split('\n').length]).toEqual([
+          file,
+          bad.slice(0, 9),
+          5,
+          1,
+        ]);
+      }
+      writeFileSync(path, good);
+    }
+  }, 60_000);
+
   it('says that a lossy arm changed its output', async () => {
     bench.write('lossy.yaml', protocol({ name: 'lossy', arms: { base: {}, bent: { shift: 1 } } }));
-    const { stdout } = await bench.rota('run', 'lossy.yaml', SHARE);
-    expect(stdout).toContain('changed output');
+    const { stdout, stderr } = await bench.rota('run', 'lossy.yaml', SHARE);
+    expect(stdout).toContain('[lossy: shift] changed output');
+    expect(stdout).toMatch(/L3 lossy/);
+    expect(stderr).toContain('arm bent [lossy: shift] (');
+    expect(stderr).toMatch(/^bent .*\[lossy: shift\]$/m);
   });
 });
 

@@ -112,9 +112,13 @@ describe('commands that only look', () => {
     expect((await bench.rota('engines')).stdout).toMatchInlineSnapshot(`"fake  n/a  plays an engine"`);
     expect((await bench.rota('engines', 'fake')).stdout).toMatchInlineSnapshot(`
       "fake: plays an engine
-      play   string      default steady  exact  what it plays
-      rate   number 1..  default 2000    exact  tokens a second
-      shift  int 0..     default 0       lossy  added to every token id"
+
+      knob   values      default  effect  what it does
+      play   string      steady   exact   what it plays
+      rate   number 1..  2000     exact   tokens a second · also FAKE_RATE
+      shift  int 0..     0        lossy   added to every token id
+
+      exact: the output stays, to the last bit · lossy: what the model says may change"
     `);
     expect(JSON.parse((await bench.rota('engines', '--json')).stdout).engines[0]).toMatchObject({
       name: 'fake',

@@ -13,9 +13,20 @@ export const PLAN: Plan = {
   orderKind: 'abba',
   blocks: 1,
   baseline: 'base',
-  arms: [],
+  arms: [
+    {
+      name: 'base',
+      engine: 'fake',
+      model: 'm.gguf',
+      knobs: {},
+      argv: ['fake'],
+      env: {},
+      lossyKnobs: [],
+      overrides: [],
+    },
+  ],
   runs: [],
-  workloads: [],
+  workloads: [{ class: 'prose', maxNew: 8, ignoreEos: true, promptsByBlock: [], warmupPrompts: [] }],
   sampling: { temperature: 0, topP: 1, seed: 1 },
   warmup: {
     floorPromptsPerClass: 1,

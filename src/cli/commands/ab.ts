@@ -1,7 +1,7 @@
 // rota ab ENGINE MODEL -a FLAGS -b FLAGS: two settings against each other, without a protocol file.
 import { Command } from '@commander-js/extra-typings';
 import { abProtocol } from '../ab-protocol.ts';
-import { countArgument, modelArgument } from '../arguments.ts';
+import { modelArgument, wholeArgument } from '../arguments.ts';
 import type { Context } from '../context.ts';
 import { measure } from '../measure.ts';
 
@@ -12,8 +12,8 @@ export function abCommand(context: Context) {
     .argument('<model>', 'a path, or synth:CONFIG:SEED')
     .requiredOption('-a <flags>', "the baseline's flags, as the engine has them; may be empty")
     .requiredOption('-b <flags>', 'the flags to compare')
-    .option('--blocks <count>', 'how often both are run', countArgument, 4)
-    .option('--max-new <count>', 'tokens of each answer', countArgument, 64)
+    .option('--blocks <count>', 'how often both are run', wholeArgument(1, 1000), 4)
+    .option('--max-new <count>', 'tokens of each answer', wholeArgument(2, 1_000_000), 64)
     .option('--plan', 'print the plan and stop')
     .option('--smoke', 'only start both for 16 tokens, and stop')
     .option('--share-machine', 'although another rota measures on this machine')

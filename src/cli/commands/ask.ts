@@ -1,10 +1,9 @@
 // rota ask ENGINE "text": one question to one engine, the answer as it comes, and a line of counters.
-import { mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
-import { EngineError, EXIT } from '../../core/errors.ts';
+import { EngineError, EXIT, UserError } from '../../core/errors.ts';
 import type { GenerateRequest, GenerateResult } from '../../core/records/answer.ts';
 import { binaryPath } from '../../engines/build.ts';
 import { inheritedNotice } from '../../engines/environment.ts';
@@ -17,7 +16,7 @@ import { ensureModel } from '../../model/ensure-model.ts';
 import { createTextStream } from '../../model/text-stream.ts';
 import { openTokenizer, type Tokenizer } from '../../model/tokenizer.ts';
 import { loadDescriptor } from '../../schema/load.ts';
-import { countArgument, knobArguments, modelArgument, numberArgument } from '../arguments.ts';
+import { countArgument, knobArguments, modelArgument, numberArgument, wholeArgument } from '../arguments.ts';
 import type { Context } from '../context.ts';
 import { createLiveLine } from '../live-line.ts';
 import { modelToolPath } from './model.ts';
@@ -46,9 +45,14 @@ export function askCommand(context: Context) {
     .option('-m, --model <model>', 'a path, or synth:CONFIG:SEED', 'synth:mini-s:1')
     .option('-k, --knob <name=value>', 'a knob of the engine; may be repeated', collect, [])
     .option('--max-new <count>', 'most tokens of the answer', countArgument, 64)
-    .option('--temperature <number>', '0 is greedy', numberArgument, 0)
-    .option('--top-p <number>', 'share of the probability that is sampled from', numberArgument, 1)
-    .option('--seed <number>', 'of the sampling', numberArgument, 1)
+    .option('--temperature <number>', '0 is greedy', numberArgument(0, 100), 0)
+    .option(
+      '--top-p <number>',
+      'share of the probability that is sampled from',
+      numberArgument(0, 1, true),
+      1,
+    )
+    .option('--seed <number>', 'of the sampling', wholeArgument(0, Number.MAX_SAFE_INTEGER), 1)
     .option('--ignore-eos', 'go on behind the end token')
     .option('--json', 'the whole answer as JSON')
     .option('--share-machine', 'although another rota measures on this machine')
@@ -58,6 +62,7 @@ export function askCommand(context: Context) {
 
 async function ask(context: Context, engine: string, text: string, options: AskOptions): Promise<void> {
   const descriptor = loadDescriptor(context.engines, engine);
+  if (text === '') throw new UserError('there is nothing to ask: the prompt is empty');
   const knobs = knobArguments(descriptor, options.knob);
   const inherited = inheritedNotice(descriptor.knobs, process.env);
   if (inherited !== null) context.tell(`note: ${inherited}\n`);
@@ -70,6 +75,9 @@ async function ask(context: Context, engine: string, text: string, options: AskO
   const binary = binaryPath(descriptor, context.root) ?? undefined;
   const command = resolveCommand(descriptor, knobs, { model, binary });
   const logFolder = mkdtempSync(join(tmpdir(), 'rota-ask-'));
+  const removeLog = (): void => rmSync(logFolder, { recursive: true, force: true });
+  // A reader that has seen enough ends the process at once.
+  process.once('exit', removeLog);
   const interrupted = new AbortController();
   const onSignal = (signal: NodeJS.Signals): void => interrupted.abort(signal);
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
@@ -105,7 +113,8 @@ async function ask(context: Context, engine: string, text: string, options: AskO
     process.exitCode = interrupted.signal.reason === 'SIGTERM' ? EXIT.sigterm : EXIT.sigint;
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
-    await rm(logFolder, { recursive: true, force: true });
+    removeLog();
+    process.off('exit', removeLog);
   }
 }
 

@@ -2,8 +2,9 @@
 import { existsSync } from 'node:fs';
 import { Command } from '@commander-js/extra-typings';
 import { binaryPath } from '../../engines/build.ts';
+import type { KnobAlias } from '../../schema/aliases.ts';
 import type { EngineDescriptor } from '../../schema/descriptor.ts';
-import type { KnobSpec } from '../../schema/knobs.ts';
+import type { KnobEffect, KnobSpec, KnobValue } from '../../schema/knobs.ts';
 import { engineNames, loadDescriptor } from '../../schema/load.ts';
 import { columns } from '../columns.ts';
 import type { Context } from '../context.ts';
@@ -24,7 +25,9 @@ export function enginesCommand(context: Context) {
       }
       const [only] = descriptors;
       context.print(
-        name !== undefined && only !== undefined ? knobTable(only) : engineTable(descriptors, context),
+        name !== undefined && only !== undefined
+          ? knobTable(only, context)
+          : engineTable(descriptors, context),
       );
     });
 }
@@ -43,20 +46,58 @@ function engineTable(descriptors: readonly EngineDescriptor[], context: Context)
   );
 }
 
-function knobTable({ name, summary, knobs }: EngineDescriptor): string {
+const HEAD = ['knob', 'values', 'default', 'effect', 'what it does'];
+
+const EFFECTS: Readonly<Record<KnobEffect, string>> = {
+  exact: 'the output stays, to the last bit',
+  rounding: 'the last bits may change',
+  lossy: 'what the model says may change',
+  unknown: 'nobody has said',
+};
+
+function knobTable({ name, summary, knobs }: EngineDescriptor, { colors }: Context): string {
+  const specs = Object.values(knobs);
   const rows = Object.entries(knobs).map(([knob, spec]) => [
     knob,
     valuesOf(spec),
     defaultOf(spec),
     spec.effect,
-    spec.summary,
+    [spec.summary, ...otherNames(knob, spec)].join(' · '),
   ]);
-  return `${name}: ${summary}\n${columns(rows)}`;
+  const table = columns([HEAD, ...rows])
+    .trimEnd()
+    .split('\n')
+    .map((line, index) => (specs[index - 1]?.effect === 'lossy' ? colors.yellow(line) : line))
+    .join('\n');
+  const effects = [...new Set(specs.map(({ effect }) => effect))].map(
+    (effect) => `${effect}: ${EFFECTS[effect]}`,
+  );
+  return `${name}: ${summary}\n\n${table}\n\n${effects.join(' · ')}\n`;
+}
+
+/** By what else than its name a knob can be set. */
+function otherNames(knob: string, { flag, switch: only, env, prefix, aliases }: KnobSpec): string[] {
+  const word = flag ?? only ?? (env === undefined ? undefined : `${env}=`);
+  const given = prefix?.join(' ') ?? (word === `--${knob}` ? undefined : word);
+  const family = (aliases ?? []).map((alias) => `${alias.name}${meaningOf(alias)}`);
+  return [
+    ...(given === undefined ? [] : [`given as ${given}`]),
+    ...(family.length === 0 ? [] : [`also ${family.join(', ')}`]),
+  ];
+}
+
+function meaningOf({ values, form }: KnobAlias): string {
+  if (form !== undefined) return `=${form}`;
+  const words = Object.entries(values ?? {}).map(([word, value]) => `${word} is ${worded(value)}`);
+  return words.length === 0 ? '' : ` (${words.join(', ')})`;
+}
+
+function worded(value: KnobValue): string {
+  return value === true ? 'on' : value === false ? 'off' : String(value);
 }
 
 function defaultOf({ default: value }: KnobSpec): string {
-  if (value === undefined) return '';
-  return `default ${value === true ? 'on' : value === false ? 'off' : value}`;
+  return value === undefined ? '' : worded(value);
 }
 
 function valuesOf({ type, values, min, max }: KnobSpec): string {

@@ -1,0 +1,160 @@
+// The shapes of plan.json and verdict.json as they are read back: a file that was altered must not look like a bug of Rota. Says what
+// is wrong in a line; knows no file.
+
+import { z } from 'zod';
+import type { Lookups } from '../core/records/answer.ts';
+import type { Guards, Plan, PlannedArm, WarmupRule } from '../core/records/plan.ts';
+import type { ArmClassVerdict, Verdict } from '../core/records/verdict.ts';
+
+const text = z.string();
+const number = z.number();
+const known = number.nullable();
+const knownText = text.nullable();
+const texts = z.array(text).readonly();
+const count = z.int().min(0);
+
+const lookups = {
+  hit: known,
+  pcie: known,
+  cpu: known,
+  file: known,
+  skipped: known,
+} satisfies Record<keyof Lookups, z.ZodType>;
+
+const row = z.object({
+  arm: text,
+  class: text,
+  output: z.enum(['L0', 'L1', 'L2', 'L3', 'LX']),
+  outputReason: text,
+  speed: z.enum(['faster', 'slower', 'equivalent', 'non-inferior', 'inconclusive', 'baseline']),
+  ratio: z.tuple([number, number, number]).readonly().nullable(),
+  tokPerSec: known,
+  tokensPerPass: known,
+  msPerPass: known,
+  prefillTokPerSec: known,
+  ttftMs: known,
+  loadS: known,
+  hostBytesPerToken: known,
+  deviceBytesPerToken: known,
+  ceilingTokPerSec: known,
+  ceilingShare: known,
+  lookups: z.object({ ...lookups, total: known }),
+  rows: known,
+  passes: known,
+  acceptance: known,
+  blocks: count,
+  idsSha256: knownText,
+  command: text,
+  lossy: texts.exactOptional(),
+  overrides: texts.exactOptional(),
+  perBlock: z
+    .array(
+      z.object({
+        block: count,
+        run: text,
+        tokPerSec: known,
+        idsSha256: knownText,
+        passes: known,
+        lookups: z.object(lookups),
+      }),
+    )
+    .readonly(),
+  line: text,
+}) satisfies z.ZodType<ArmClassVerdict>;
+
+const verdict = z.object({
+  schemaVersion: z.literal(1),
+  protocol: text,
+  runFolder: text,
+  device: knownText,
+  baseline: text,
+  complete: z.boolean(),
+  exitCode: count.max(255),
+  runs: z.array(z.object({ id: text, status: z.enum(['ok', 'void', 'missing']) })).readonly(),
+  arms: z.array(row).readonly(),
+  ceilings: z.object({ memoryReadBytesPerSec: known, fileReadBytesPerSec: known }),
+  warnings: texts,
+  journalSha256: text,
+}) satisfies z.ZodType<Verdict>;
+
+const sampling = z.object({ temperature: number, topP: number, seed: number });
+
+const arm = z.object({
+  name: text,
+  engine: text,
+  model: text,
+  knobs: z.record(text, z.union([text, number, z.boolean()])),
+  argv: texts,
+  env: z.record(text, text),
+  lossyKnobs: texts,
+  lossyInUse: texts.exactOptional(),
+  counting: z
+    .object({ file: z.enum(['disjoint', 'subset']), unit: z.enum(['lookup', 'blob']) })
+    .exactOptional(),
+  overrides: texts,
+  sampling: sampling.exactOptional(),
+  build: z.object({ ref: text, commit: text }).exactOptional(),
+}) satisfies z.ZodType<PlannedArm>;
+
+const prompts = z.array(z.object({ id: text, text })).readonly();
+
+const warmup = z.object({
+  floorPromptsPerClass: number,
+  floorTokens: number,
+  windows: number,
+  maxSlopePerWindow: number,
+  maxHitRatioChange: number,
+  capRequests: number,
+  capSeconds: number,
+}) satisfies z.ZodType<WarmupRule>;
+
+const guards = z.object({
+  foreignCpuShare: number,
+  foreignGpuPercent: number,
+  onTrip: z.enum(['flag', 'rerun', 'abort']).exactOptional(),
+}) satisfies z.ZodType<Guards>;
+
+const plan = z.object({
+  schemaVersion: z.literal(1),
+  rota: text,
+  protocol: text,
+  protocolSha256: text,
+  createdUtc: text,
+  seed: number,
+  orderKind: z.enum(['williams', 'abba', 'balanced', 'random']),
+  blocks: count,
+  baseline: text,
+  arms: z.array(arm).min(1).readonly(),
+  runs: z.array(z.object({ id: text, block: count, position: count, arm: text })).readonly(),
+  workloads: z
+    .array(
+      z.object({
+        class: text,
+        maxNew: count,
+        ignoreEos: z.boolean(),
+        promptsByBlock: z.array(prompts).readonly(),
+        warmupPrompts: prompts,
+      }),
+    )
+    .min(1)
+    .readonly(),
+  sampling,
+  warmup,
+  telemetryPeriodMs: number,
+  guards,
+  margin: number,
+  expectedMinutes: known,
+  minDetectableEffect: known,
+  assumedSpread: z.object({ value: number, source: text }),
+}) satisfies z.ZodType<Plan>;
+
+/** What is not as Rota writes it, the first such place; null when all is. What it does not know yet it leaves alone. */
+function firstFault(shape: z.ZodType, value: unknown): string | null {
+  const [issue] = shape.safeParse(value).error?.issues ?? [];
+  if (issue === undefined) return null;
+  const place = issue.path.map(String).join('.');
+  return place === '' ? issue.message : `${place}: ${issue.message}`;
+}
+
+export const planFault = (value: unknown): string | null => firstFault(plan, value);
+export const verdictFault = (value: unknown): string | null => firstFault(verdict, value);
