@@ -101,7 +101,7 @@ std::string tokens_event(int64_t id, std::span<const int> ids) {
   return out.dump();
 }
 
-std::string done_event(int64_t id, const GenerateResult& r) {
+std::string done_event(int64_t id, const GenerateResult& r, const std::vector<std::string>& lossy) {
   const auto tokens = static_cast<int64_t>(r.ids.size());
   Json out = event("done");
   out["id"] = id;
@@ -122,6 +122,7 @@ std::string done_event(int64_t id, const GenerateResult& r) {
   out["counters"] = counters_of(r.decode, r.prefill, r.draft);
   out["digest"] = {{"ids", ids_digest(r.ids)},
                    {"logits", r.logits_sha256.empty() ? Json() : Json(r.logits_sha256)}};
+  out["lossy"] = lossy;
   return out.dump();
 }
 

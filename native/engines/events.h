@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "decode/request.h"
 
@@ -13,7 +14,9 @@ namespace rota {
 
 std::string loading_event(uint64_t bytes, uint64_t total);
 std::string tokens_event(int64_t id, std::span<const int> ids);
-std::string done_event(int64_t id, const GenerateResult& result);
+// lossy: names of the knobs in use that change what the model says.
+std::string done_event(int64_t id, const GenerateResult& result,
+                       const std::vector<std::string>& lossy);
 std::string score_event(int64_t id, const ScoreResult& result);
 std::string reset_event(int64_t id);
 std::string error_event(const std::optional<int64_t>& id, const std::string& code,

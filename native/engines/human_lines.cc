@@ -42,11 +42,13 @@ std::string prompt_line(const GenerateResult& r) {
 
 std::string decode_line(const GenerateResult& r) {
   const SourceTally& source = r.decode.experts.source;
+  const int64_t skipped = r.decode.experts.skipped;
   const auto tokens = static_cast<int64_t>(r.ids.size());
   return format("serve: %" PRId64 " tokens ", tokens) + timed(tokens - 1, r.predicted_ns) +
          format(" | experts: %" PRId64 " hit, %" PRId64 " cpu, %" PRId64 " pcie, %" PRId64 " file",
                 source[Source::kHit], source[Source::kCpu], source[Source::kPcie],
-                source[Source::kFile]);
+                source[Source::kFile]) +
+         (skipped > 0 ? format(", %" PRId64 " skipped", skipped) : "");
 }
 
 std::string speculation_line(const GenerateResult& r) {

@@ -6,18 +6,8 @@
 
 #include <map>
 
-#include "base/temp_dir.h"
-#include "engines/memory_guard.h"
-#include "engines/size_value.h"
-
 namespace rota {
 namespace {
-
-uint64_t bytes(std::string_view text, uint64_t whole = 1000) {
-  const auto size = parse_size(text);
-  REQUIRE(size.ok());
-  return size.value().of(whole);
-}
 
 Result<ParsedOptions> parse(std::vector<const char*> arguments,
                             std::map<std::string, const char*> shell = {}) {
@@ -29,37 +19,56 @@ Result<ParsedOptions> parse(std::vector<const char*> arguments,
 
 }  // namespace
 
-TEST_CASE("sizes are bytes with a binary unit or a share") {
-  CHECK(bytes("0") == 0);
-  CHECK(bytes("17B") == 17);
-  CHECK(bytes("2KiB") == 2048);
-  CHECK(bytes("1.5MiB") == 1572864);
-  CHECK(bytes("3GiB") == uint64_t{3} << 30);
-  CHECK(bytes("1TiB") == uint64_t{1} << 40);
-  CHECK(bytes("25%") == 250);
-  CHECK(bytes("33.3%", 3) == 1);
-  CHECK(bytes("100%", UINT64_C(288780000000)) == UINT64_C(288780000000));
-  for (const char* bad :
-       {"", "x", "-1MiB", "nanMiB", "infGiB", "1e30GiB", "3 MiB", "3mib", "101%"}) {
-    CAPTURE(bad);
-    CHECK(parse_size(bad).status().code() == Code::kUsage);
-  }
-  CHECK(format_size(900) == "900 B");
-  CHECK(format_size(1572864) == "1.5 MiB");
-  CHECK(format_gib(uint64_t{3} << 29) == "1.50 GiB");
-}
-
 TEST_CASE("flags take their value beside them or after =") {
   const auto parsed = parse({"--model", "m.gguf", "--slots=10%", "--pcie", "0.5", "--pin", "off"});
   REQUIRE(parsed.ok());
   const StrataOptions& o = parsed.value().options;
   CHECK(o.model == "m.gguf");
   CHECK(o.slots.share == doctest::Approx(0.1));
-  CHECK(o.pcie == 0.5);
+  CHECK(o.pcie.share == 0.5);
   CHECK(!o.pin);
   CHECK(!o.depth.has_value());
   CHECK(parse({"--model"}).status().message() == "--model needs a value: --model PATH");
   CHECK(parse({"--help=yes"}).status().message() == "--help takes no value");
+}
+
+TEST_CASE("the tiers' flags keep their ranges, and words stand for numbers where they may") {
+  const auto options = [](std::vector<const char*> words) {
+    words.insert(words.end(), {"--model", "m.gguf"});
+    const auto parsed = parse(words);
+    REQUIRE_MESSAGE(parsed.ok(), parsed.status().message());
+    return parsed.value().options;
+  };
+  const auto refusal = [](std::vector<const char*> words) {
+    words.insert(words.end(), {"--model", "m.gguf"});
+    return parse(words).status().message();
+  };
+  const StrataOptions plain = options({});
+  CHECK(plain.slots.share == 0.25);
+  CHECK(plain.arena.share == 1);
+  CHECK(plain.margin.bytes == uint64_t{1} << 30);
+  CHECK(plain.prompt_bias == 0);
+  CHECK(!plain.assume_memory.has_value());
+  CHECK(options({"--slots", "4288x"}).slots.limit() == 4288);
+  CHECK(options({"--slots", "auto"}).slots.kind == SizeValue::Kind::kAuto);
+  CHECK(options({"--pcie", "auto"}).pcie.machine);
+  CHECK(!options({"--pcie", "auto", "--pcie", "0.5"}).pcie.machine);
+  CHECK(options({"--batch-pcie=auto"}).batch_pcie.machine);
+  CHECK(options({"--prefetch", "0.7"}).prefetch == 0.7);
+  CHECK(options({"--pin-share", "0.5"}).pin_share == 0.5);
+  CHECK(options({"--assume-memory", "128GiB"}).assume_memory == uint64_t{128} << 30);
+  CHECK(options({"--route-bias", "1", "--prompt-bias", "on"}).prompt_bias == 1);
+  CHECK(options({"--route-bias", "1", "--prompt-bias", "0.5"}).prompt_bias == 0.5);
+  CHECK(options({"--prompt-bias", "off"}).prompt_bias == 0);
+  CHECK(options({"--skip-miss", "0.1", "--skip-file=0.2", "--renorm-skip", "on"}).renorm_skip);
+  CHECK(refusal({"--arena", "auto"}).starts_with("--arena: \"auto\" is not a size"));
+  CHECK(refusal({"--margin", "5%"}).starts_with("--margin: \"5%\": unknown unit"));
+  CHECK(refusal({"--pcie", "1.5"}) == "--pcie: 1.5 is not in 0..1");
+  CHECK(refusal({"--pin-share", "2"}) == "--pin-share: 2 is not in 0..1");
+  CHECK(refusal({"--skip-miss", "1.1"}) == "--skip-miss: 1.1 is not in 0..1");
+  CHECK(refusal({"--renorm-skip", "on"}) == "--renorm-skip needs --skip-miss T or --skip-file T");
+  CHECK(refusal({"--prompt-bias", "1"}) ==
+        "--prompt-bias needs --route-bias D or --route-bias-file D");
 }
 
 TEST_CASE("every flag of the help is accepted by the parser") {
@@ -96,44 +105,6 @@ TEST_CASE("the family's variables stand in for flags, and a flag wins") {
   CHECK(bad.status().message() == "STRATA_LRU_WIN: -1 is not in 0..1048576");
   CHECK(bad.status().code() == Code::kUsage);
   CHECK(parse({"--help"}, {{"STRATA_LRU_WIN", "-1"}}).ok());
-}
-
-TEST_CASE("the memory that is there is the least of the machine's and every group's") {
-  const auto available = [](const std::string& text) {
-    return memory_internal::parse_mem_available(text);
-  };
-  CHECK(available("MemTotal:  9 kB\nMemAvailable:    2048 kB\n") == 2048 * 1024);
-  CHECK(available("MemTotal: 9 kB\n") == UINT64_MAX);
-  const TempDir root;
-  std::filesystem::create_directories(root / "a/b");
-  std::filesystem::create_directories(root / "memory/x");
-  root.write("a/memory.max", "1000\n");
-  root.write("a/memory.current", "400\n");
-  root.write("a/b/memory.max", "max\n");
-  root.write("a/b/memory.current", "100\n");
-  root.write("memory/x/memory.limit_in_bytes", "500\n");
-  root.write("memory/x/memory.usage_in_bytes", "700\n");
-  const std::string base = (root / "");
-  CHECK(memory_internal::cgroup_headroom("0::/a/b\n", base) == 600);
-  CHECK(memory_internal::cgroup_headroom("0::/\n", base) == UINT64_MAX);
-  CHECK(memory_internal::cgroup_headroom("5:cpu,memory:/x\n0::/a\n", base) == 0);
-  CHECK(memory_internal::cgroup_headroom("5:cpuset:/x\nnonsense\n", base) == UINT64_MAX);
-  CHECK(memory_available().bytes > 0);
-}
-
-TEST_CASE("a refusal names the parts, the limit and the largest part's knob") {
-  const uint64_t gib = uint64_t{1} << 30;
-  const std::vector<MemoryNeed> needs = {
-      {"slots", "--slots", 2 * gib}, {"arena", "--arena", 6 * gib}, {"dense", nullptr, 9 * gib}};
-  CHECK(check_memory(needs, {20 * gib, "MemAvailable"}).ok());
-  const Status status = check_memory(needs, {15 * gib, "MemAvailable"});
-  CHECK(status.code() == Code::kOutOfMemory);
-  CHECK(
-      status.message() ==
-      "out of memory: asked 17.00 GiB (slots 2.00 GiB, arena 6.00 GiB, dense 9.00 GiB), available "
-      "15.00 GiB by MemAvailable; lower --arena by 2.06 GiB or more");
-  CHECK(check_memory(needs, {gib, "MemAvailable"}).message().find("; lower --arena") !=
-        std::string::npos);
 }
 
 }  // namespace rota

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/sha256.h"
+
 namespace rota {
 
 Ranking index_ranking(int layers, int experts) {
@@ -72,12 +74,14 @@ Result<Ranking> parse_ranking(const std::string& text, const std::string& file, 
   return order;
 }
 
-Result<Ranking> read_ranking(const std::string& file, int layers, int experts) {
+Result<RankFile> read_ranking(const std::string& file, int layers, int experts) {
   std::ifstream in(file, std::ios::binary);
   if (!in) return Status(Code::kUsage, file + ": cannot open: " + std::strerror(errno));
-  std::ostringstream text;
-  text << in.rdbuf();
-  return parse_ranking(text.str(), file, layers, experts);
+  std::ostringstream bytes;
+  bytes << in.rdbuf();
+  const std::string text = bytes.str();
+  ROTA_ASSIGN_OR_RETURN(Ranking ranking, parse_ranking(text, file, layers, experts));
+  return RankFile{std::move(ranking), sha256_hex(text.data(), text.size())};
 }
 
 }  // namespace rota

@@ -28,6 +28,10 @@ std::string ranking_text(const Ranking& ranking, int experts);
 // error that names file and line.
 Result<Ranking> parse_ranking(const std::string& text, const std::string& file, int layers,
                               int experts);
-Result<Ranking> read_ranking(const std::string& file, int layers, int experts);
+struct RankFile {
+  Ranking ranking;
+  std::string sha256;  // of the file's bytes
+};
+Result<RankFile> read_ranking(const std::string& file, int layers, int experts);
 
 }  // namespace rota

@@ -50,8 +50,8 @@ Status TieredExperts::run(int layer, int rows, int top_k, const int* ids, const 
   if (!intact_) return Status(Code::kIo, "experts were lost by a reset that failed; reset again");
   const int64_t start = now_ns();
   layer_ = layer;
-  if (options_.routes != nullptr) {
-    ROTA_RETURN_IF_ERROR(options_.routes->add(kind_, layer, rows, top_k, ids));
+  if (routes_ != nullptr) {
+    ROTA_RETURN_IF_ERROR(routes_->add(kind_, layer, rows, top_k, ids));
   }
   tally_.lookups += static_cast<int64_t>(rows) * top_k;
   if (options_.skip.any() && kind_ != PassKind::kPrefill) {

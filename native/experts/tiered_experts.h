@@ -32,8 +32,7 @@ struct TieredOptions {
   SkipOptions skip;       // LOSSY
   // The PCIe share is chosen by what copying and computing cost, measured at load.
   bool balance_pcie = false, balance_batch_pcie = false;
-  int verify_rows = 2;         // of a pass whose cost is measured for the latter
-  RouteLog* routes = nullptr;  // is told every answer of the router
+  int verify_rows = 2;  // of a pass whose cost is measured for the latter
 };
 
 // false stops the load (kCancelled).
@@ -64,6 +63,9 @@ class TieredExperts : public CountedExperts {
   // Puts the placement back to what it was after load(): what follows counts as after a fresh
   // start.
   Status reset();
+
+  // From here on the log, which must outlive the passes, is told every answer of the router.
+  void log_routes(RouteLog* routes) { routes_ = routes; }
 
   const Placement& placement() const { return placement_; }
   // What was measured for shares that are chosen; unknown for those that were given.
@@ -104,6 +106,7 @@ class TieredExperts : public CountedExperts {
   ExpertTally tally_;
   CallPlan plan_;
   Skipper skipper_;
+  RouteLog* routes_ = nullptr;
   Dither prefetch_carry_;
   MissCosts single_costs_, batch_costs_;
 

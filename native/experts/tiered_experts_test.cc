@@ -79,15 +79,20 @@ TEST_CASE("prefetch reads what the next layer needs; lookups stay file, late one
   TieredOptions options;
   options.prefetch = 2;
   const auto tiers = load(blobs, options);
-  blobs.delay_us = 20000;  // longer than a layer computes, also in a sanitized build
-  const ExpertTally t = total(play(*tiers, 4, 1, true));
-  CHECK(t.source[Source::kFile] == t.lookups);
-  CHECK(t.prefetch.issued == 4 * (kLayers - 1) * 2);
-  CHECK(t.prefetch.useful == t.prefetch.issued);  // the guess was the truth
-  CHECK(t.prefetch.unused_bytes == 0);
+  // Longer than a layer computes; on a machine that is busy with other things, much longer.
+  ExpertTally t;
+  for (int delay_us = 20000; delay_us <= 2000000 && t.prefetch.late == 0; delay_us *= 10) {
+    blobs.delay_us = delay_us;
+    blobs.reads = 0;
+    t = total(play(*tiers, delay_us > 100000 ? 1 : 4, 1, true));
+    CHECK(t.source[Source::kFile] == t.lookups);
+    CHECK(t.prefetch.issued == t.lookups / kLayers / kTopK * (kLayers - 1) * 2);
+    CHECK(t.prefetch.useful == t.prefetch.issued);  // the guess was the truth
+    CHECK(t.prefetch.unused_bytes == 0);
+    CHECK(t.late == t.prefetch.late);  // one row: a blob is one lookup
+    CHECK(blobs.reads == t.distinct[Source::kFile]);
+  }
   CHECK(t.prefetch.late > 0);
-  CHECK(t.late == t.prefetch.late);  // one row: a blob is one lookup
-  CHECK(blobs.reads == t.distinct[Source::kFile]);
 }
 
 TEST_CASE("a fraction of a prefetch is read in as many layers, and what a call rounds is carried") {

@@ -100,8 +100,8 @@ TEST_CASE("the routes that run() was given are in the log") {
   {
     auto log = RouteLog::open(dir / "r", {kLayers, kExperts, kTopK});
     REQUIRE(log.ok());
-    options.routes = log.value().get();
     const auto tiers = load(blobs, options);
+    tiers->log_routes(log.value().get());
     play(*tiers, 2, 4, false, PassKind::kVerify);
     play(*tiers, 1, 6, false, PassKind::kPrefill);
   }

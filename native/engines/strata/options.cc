@@ -4,6 +4,9 @@
 #include <array>
 #include <climits>
 
+#include "engines/strata/flag_setters.h"
+#include "engines/strata/tier_flags.h"
+
 namespace rota {
 namespace {
 
@@ -13,7 +16,8 @@ const char* const kIntro =
     "Usage: rota-strata --model PATH [flags]\n\n";
 
 const char* const kExample =
-    "\nSIZE is a share of all routed experts (25%), or bytes with a unit (512MiB, 1.5GiB).\n"
+    "\nSIZE is bytes with a unit (512MiB, 1.5GiB); for slots and arena also a share of all routed\n"
+    "experts (25%) or a count of them (4288x).\n"
     "LOSSY knobs change what the model says; the engine names those in use when it is ready.\n"
     "[NAME] is an environment variable that gives the value when the flag is not there.\n\n"
     "Example:\n"
@@ -21,39 +25,11 @@ const char* const kExample =
     "|\n"
     "    rota-strata --model mini.gguf --slots 25% --arena 25%\n";
 
-// A setter that parses with `parse` and stores.
-template <typename T, typename Parse>
-std::function<Status(const std::string&)> store(T& target, Parse parse) {
-  return [&target, parse](const std::string& text) {
-    ROTA_ASSIGN_OR_RETURN(target, parse(text));
-    return Status();
-  };
-}
-
-std::function<Status(const std::string&)> text(std::string& target) {
-  return [&target](const std::string& value) {
-    if (value.empty()) return Status(Code::kUsage, "needs a value");
-    target = value;
-    return Status();
-  };
-}
-template <typename T>
-std::function<Status(const std::string&)> whole(T& target, int min, int max) {
-  return store(target, [min, max](const std::string& t) { return parse_int(t, min, max); });
-}
-std::function<Status(const std::string&)> number(double& target, double min, double max) {
-  return store(target, [min, max](const std::string& t) { return parse_number(t, min, max); });
-}
-std::function<Status(const std::string&)> size(SizeValue& target) {
-  return store(target, [](const std::string& t) { return parse_size(t); });
-}
-std::function<Status(const std::string&)> on_off(bool& target) {
-  return store(target, [](const std::string& t) { return parse_on_off(t); });
-}
+using namespace setters;
 
 constexpr std::array<KvKind, 3> kKvKinds = {KvKind::kF32, KvKind::kF16, KvKind::kPacked};
 
-std::function<Status(const std::string&)> kv_kind(KvKind& target) {
+Setter kv_kind(KvKind& target) {
   return [&target](const std::string& value) {
     for (const KvKind kind : kKvKinds) {
       if (value != kv_kind_name(kind)) continue;
@@ -61,40 +37,6 @@ std::function<Status(const std::string&)> kv_kind(KvKind& target) {
       return Status();
     }
     return Status(Code::kUsage, "\"" + value + "\" is unknown: f32, f16 or packed");
-  };
-}
-
-std::vector<Flag> placement_flags(StrataOptions& o) {
-  return {
-      {"--slots", "SIZE", "device slots for experts (default 25%)", size(o.slots)},
-      {"--arena", "SIZE", "pinned RAM for experts that have no slot (default 100%: all the others)",
-       size(o.arena)},
-      {"--rank", "FILE", "fill slots and arena in this order: lines \"layer expert\"",
-       text(o.rank_file)},
-      {"--lru-window",
-       "N",
-       "a missed expert enters a slot if it also missed in the layer's last N calls; 0 = never "
-       "(default 4)",
-       whole(o.lru_window, 0, 1 << 20),
-       {{"STRATA_LRU_WIN"}}},
-      {"--pcie", "F",
-       "share of the arena's misses copied to the device, passes of one row (default 0)",
-       number(o.pcie, 0, 1)},
-      {"--batch-pcie",
-       "F",
-       "the same for passes of several rows (default 0)",
-       number(o.batch_pcie, 0, 1),
-       {{"STRATA_TIER_BATCH_PCIE"}}},
-      {"--prefetch", "N",
-       "experts a layer read from the file one layer ahead; 0 = none (default 2)",
-       whole(o.prefetch, 0, 64)},
-      {"--file-readers", "N", "threads that read the file tier (default 4)",
-       whole(o.file_readers, 1, 64)},
-      {"--route-bias", "D", "LOSSY: added to the selection scores of experts in slots (default 0)",
-       number(o.route_bias, -100, 100)},
-      {"--route-bias-file", "D",
-       "LOSSY: subtracted from those of experts that need a file read (default 0)",
-       number(o.route_bias_file, -100, 100)},
   };
 }
 
@@ -195,7 +137,7 @@ Result<ParsedOptions> parse_strata_options(std::span<const char* const> argument
   StrataOptions& o = parsed.options;
   bool help = false, version = false;
   std::vector<Flag> flags = model_flags(o);
-  for (Flag& flag : placement_flags(o)) flags.push_back(std::move(flag));
+  for (Flag& flag : tier_flags(o)) flags.push_back(std::move(flag));
   const auto set = [](bool& target) {
     return [&target](const std::string&) {
       target = true;
@@ -220,6 +162,13 @@ Result<ParsedOptions> parse_strata_options(std::span<const char* const> argument
     return Status(Code::kUsage,
                   "--kv packed holds the codes of --kv-quant: turn that on, or take --kv f16");
   }
+  if (o.renorm_skip && o.skip_miss == 0 && o.skip_file == 0) {
+    return Status(Code::kUsage, "--renorm-skip needs --skip-miss T or --skip-file T");
+  }
+  if (o.prompt_bias != 0 && o.route_bias == 0 && o.route_bias_file == 0) {
+    return Status(Code::kUsage, "--prompt-bias needs --route-bias D or --route-bias-file D");
+  }
+  if (const char* root = environment("ROTA_MEMORY_ROOT"); root != nullptr) o.memory_root = root;
   ROTA_RETURN_IF_ERROR(check_device(o.device));
   return parsed;
 }

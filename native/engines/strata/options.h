@@ -13,16 +13,28 @@
 
 namespace rota {
 
+// A share of the arena's misses, or what the machine finds best.
+struct ShareValue {
+  bool machine = false;
+  double share = 0;
+};
+
 struct StrataOptions {
-  std::string model, draft, device = "host", rank_file, ledger, draft_oracle;
+  std::string model, draft, device = "host", rank_file, ledger, draft_oracle, dump_routes;
   int threads = 0;
   bool pin = true;
-  SizeValue slots{true, 0.25, 0};  // of all routed experts
-  SizeValue arena{true, 1.0, 0};
+  SizeValue slots = SizeValue::share_of_all(0.25);  // of all routed experts
+  SizeValue arena = SizeValue::share_of_all(1);
+  SizeValue margin{SizeValue::Kind::kBytes, uint64_t{1} << 30, 0, 0};
+  std::optional<uint64_t> assume_memory;
+  std::string memory_root;  // for tests: /proc and /sys of another machine
+  double pin_share = 0;
   int lru_window = 4;
-  double pcie = 0, batch_pcie = 0;
-  int prefetch = 2;
-  double route_bias = 0, route_bias_file = 0;
+  ShareValue pcie, batch_pcie;
+  double prefetch = 2;
+  double route_bias = 0, route_bias_file = 0, prompt_bias = 0;
+  double skip_miss = 0, skip_file = 0;
+  bool renorm_skip = false;
   std::optional<int> depth;  // absent: 5, or the drafter's block, or 0 without a drafter
   double confidence = 0.6;
   int ctx = 4096;

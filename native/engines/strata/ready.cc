@@ -4,8 +4,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "engines/human_lines.h"
-
 namespace rota {
 namespace {
 
@@ -47,6 +45,7 @@ Json sizes_of(const StrataEngine& engine) {
   const Placement& placement = engine.experts().placement();
   return {{"slots_bytes", placement.slots_bytes()},
           {"slots", placement.count(Tier::kSlot)},
+          {"pinned_slots", placement.pinned()},
           {"arena_bytes", placement.arena_bytes()},
           {"arena_experts", placement.count(Tier::kArena)},
           {"arena_locked", engine.experts().arena_unlocked().empty()},
@@ -61,19 +60,30 @@ Json sizes_of(const StrataEngine& engine) {
 Json knobs_of(const StrataEngine& engine) {
   const StrataOptions& o = engine.options();
   const auto on_off = [](bool on) { return on ? "on" : "off"; };
-  const uint64_t all = engine.blobs().total_bytes();
+  const TieredExperts& experts = engine.experts();
+  const double pcie = o.pcie.machine ? balanced_share(experts.single_costs()) : o.pcie.share;
+  const double batch_pcie =
+      o.batch_pcie.machine ? balanced_share(experts.batch_costs()) : o.batch_pcie.share;
   return {{"threads", engine.threads()},
           {"pin", on_off(o.pin)},
-          {"slots", o.slots.of(all)},
-          {"arena", o.arena.of(all)},
+          {"slots", size_text(o.slots)},
+          {"arena", size_text(o.arena)},
+          {"margin", size_text(o.margin)},
+          {"assume-memory", o.assume_memory ? Json(*o.assume_memory) : Json()},
           {"rank", o.rank_file},
+          {"pin-share", o.pin_share},
+          {"dump-routes", o.dump_routes},
           {"lru-window", o.lru_window},
-          {"pcie", o.pcie},
-          {"batch-pcie", o.batch_pcie},
+          {"pcie", pcie},
+          {"batch-pcie", batch_pcie},
           {"prefetch", o.prefetch},
           {"file-readers", o.file_readers},
           {"route-bias", o.route_bias},
           {"route-bias-file", o.route_bias_file},
+          {"prompt-bias", o.prompt_bias},
+          {"skip-miss", o.skip_miss},
+          {"skip-file", o.skip_file},
+          {"renorm-skip", on_off(o.renorm_skip)},
           {"depth", engine.depth()},
           {"conf", o.confidence},
           {"ctx", o.ctx},
@@ -84,6 +94,33 @@ Json knobs_of(const StrataEngine& engine) {
           {"draft-oracle", o.draft_oracle},
           {"draft-corrupt", o.draft_corrupt},
           {"ledger", o.ledger}};
+}
+
+Json rank_of(const StrataEngine& engine) {
+  if (engine.rank_sha256().empty()) return {{"order", "index"}};
+  return {
+      {"order", "file"}, {"file", engine.options().rank_file}, {"sha256", engine.rank_sha256()}};
+}
+
+// What the machine chose where a knob says auto, with the numbers that it follows from.
+Json chosen_of(const StrataEngine& engine) {
+  Json out = Json::object();
+  if (const auto& budget = engine.budget()) {
+    out["slots"] = {
+        {"available", budget->available}, {"limit", budget->limit},   {"program", budget->program},
+        {"dense", budget->dense},         {"draft", budget->draft},   {"kv", budget->kv},
+        {"scratch", budget->scratch},     {"margin", budget->margin}, {"arena", budget->arena},
+        {"experts", budget->experts},     {"slots", budget->slots()}};
+  }
+  const auto split = [](const MissCosts& costs) {
+    return Json{{"copy_us", costs.copy_ns * 1e-3},
+                {"cpu_us", costs.cpu_ns * 1e-3},
+                {"share", balanced_share(costs)}};
+  };
+  const TieredExperts& experts = engine.experts();
+  if (engine.options().pcie.machine) out["pcie"] = split(experts.single_costs());
+  if (engine.options().batch_pcie.machine) out["batch-pcie"] = split(experts.batch_costs());
+  return out;
 }
 
 Json environment_of(const StrataOptions& options) {
@@ -101,6 +138,10 @@ std::vector<std::string> lossy_knobs(const StrataOptions& options) {
   std::vector<std::string> names;
   if (options.route_bias != 0) names.emplace_back("route-bias");
   if (options.route_bias_file != 0) names.emplace_back("route-bias-file");
+  if (options.prompt_bias != 0) names.emplace_back("prompt-bias");
+  if (options.skip_miss != 0) names.emplace_back("skip-miss");
+  if (options.skip_file != 0) names.emplace_back("skip-file");
+  if (options.renorm_skip) names.emplace_back("renorm-skip");
   return names;
 }
 
@@ -115,38 +156,12 @@ std::string ready_event(const StrataEngine& engine) {
   out["sizes"] = sizes_of(engine);
   out["threads"] = engine.threads();
   out["knobs"] = knobs_of(engine);
+  out["rank"] = rank_of(engine);
+  out["chosen"] = chosen_of(engine);
   out["environment"] = environment_of(engine.options());
   out["lossy"] = lossy_knobs(engine.options());
   out["load"] = {{"ms", engine.load_ms()}, {"read_bytes", engine.loaded_bytes()}};
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::vector<std::string> ready_lines(const StrataEngine& engine) {
-  const StrataOptions& o = engine.options();
-  std::vector<std::string> lines;
-  lines.push_back(
-      tier_line(engine.device().name(), engine.experts().placement(), engine.load_ms() * 1e-3));
-  if (const std::string& why = engine.experts().arena_unlocked(); !why.empty()) {
-    lines.push_back("tier: the arena is not locked in memory (" + why +
-                    "); raise the memlock limit to lock it");
-  }
-  if (const std::string& why = engine.blobs().why_buffered(); !why.empty()) {
-    lines.push_back("tier: file reads go through the page cache (" + why + ")");
-  }
-  lines.push_back("serve: ready (ctx " + std::to_string(o.ctx) + ", prompt batch " +
-                  std::to_string(o.prompt_batch) + ", DSpark depth " +
-                  std::to_string(engine.depth()) + ")");
-  for (const FlagFromEnvironment& from : o.from_environment) {
-    lines.push_back("serve: " + from.flag + " from the environment: " + from.variable + "=" +
-                    from.value);
-  }
-  for (const std::string& note : o.environment_notes) lines.push_back("serve: " + note);
-  std::string names;
-  for (const std::string& name : lossy_knobs(o)) names += (names.empty() ? "" : ", ") + name;
-  if (!names.empty()) {
-    lines.push_back("serve: LOSSY knobs in use: " + names + "; the output is not the model's own");
-  }
-  return lines;
 }
 
 }  // namespace rota

@@ -15,5 +15,7 @@ std::string ready_event(const StrataEngine& engine);
 std::vector<std::string> ready_lines(const StrataEngine& engine);
 // Names of the lossy knobs in use.
 std::vector<std::string> lossy_knobs(const StrataOptions& options);
+// The line that names them; empty when there are none.
+std::string lossy_line(const StrataOptions& options);
 
 }  // namespace rota

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "engines/events.h"
 #include "engines/human_lines.h"
+#include "engines/strata/ready.h"
 
 namespace rota {
 namespace {
@@ -54,6 +55,12 @@ class Server {
   }
 
  private:
+  // A request's own failure, or that of the books that end with it.
+  Status finished(const Status& status) {
+    const Status books = engine_.finish_request();
+    return status.ok() ? books : status;
+  }
+
   std::string refuse(const std::optional<int64_t>& id, const std::string& code,
                      const std::string& why) {
     say("serve: refused: " + why);
@@ -69,22 +76,23 @@ class Server {
       };
     }
     const auto result = engine_.decoder().generate(request, task.arrived_ns, *task.cancelled, sink);
-    if (!result.ok()) {
-      return refuse(request.id, code_name(result.status().code()), result.status().message());
+    if (const Status status = finished(result.status()); !status.ok()) {
+      return refuse(request.id, code_name(status.code()), status.message());
     }
     const GenerateResult& done = result.value();
     totals_.add(done);
     say(prompt_line(done));
     say(decode_line(done));
     if (engine_.depth() > 0) say(speculation_line(done));
-    return done_event(request.id, done);
+    if (const std::string line = lossy_line(engine_.options()); !line.empty()) say(line);
+    return done_event(request.id, done, lossy_knobs(engine_.options()));
   }
 
   std::string score(const Task& task) {
     const ScoreRequest& request = task.command.score;
     const auto result = engine_.decoder().score(request, *task.cancelled);
-    if (!result.ok()) {
-      return refuse(request.id, code_name(result.status().code()), result.status().message());
+    if (const Status status = finished(result.status()); !status.ok()) {
+      return refuse(request.id, code_name(status.code()), status.message());
     }
     return score_event(request.id, result.value());
   }

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "device/host/host_device.h"
-#include "engines/memory_guard.h"
 
 namespace rota {
 namespace {
@@ -85,51 +84,6 @@ ExpertShape StrataEngine::shape(int top_k, int rows) const {
   return shape;
 }
 
-Result<TieredOptions> StrataEngine::tier_options() const {
-  TieredOptions tiers;
-  const uint64_t all = blobs_->total_bytes();
-  tiers.placement.slots_bytes = options_.slots.of(all);
-  tiers.placement.arena_bytes = options_.arena.of(all);
-  tiers.placement.lru_window = options_.lru_window;
-  tiers.placement.pcie = options_.pcie;
-  tiers.placement.batch_pcie = options_.batch_pcie;
-  tiers.file_readers = options_.file_readers;
-  tiers.prefetch = options_.prefetch;
-  tiers.route_bias = static_cast<float>(options_.route_bias);
-  tiers.route_bias_file = static_cast<float>(options_.route_bias_file);
-  if (!options_.rank_file.empty()) {
-    const Config& config = weights_->config();
-    auto ranking = read_ranking(options_.rank_file, config.layers, config.experts);
-    if (!ranking.ok()) return ranking.status().with_context("--rank");
-    tiers.ranking = std::move(ranking).value();
-  }
-  return tiers;
-}
-
-Status StrataEngine::check_fits(const TieredOptions& tiers) const {
-  const Config& config = weights_->config();
-  const ModelBytes model = model_bytes(config, model_options());
-  const ExpertShape target = shape(config.top_k, max_rows());
-  // The tiers' parts one by one, so that the refusal names the knob: the rest is staging and
-  // scratch.
-  TieredOptions part = tiers;
-  part.placement.arena_bytes = 0;
-  const uint64_t without_arena = TieredExperts::memory_bytes(*blobs_, target, part);
-  part.placement.slots_bytes = 0;
-  const uint64_t staging = TieredExperts::memory_bytes(*blobs_, target, part);
-  const uint64_t whole = TieredExperts::memory_bytes(*blobs_, target, tiers);
-  const WeightSource::Totals& totals = weights_->totals();
-  const uint64_t draft = draft_blobs_ ? DraftExperts::memory_bytes(*draft_blobs_) : 0;
-  return check_memory({{"slots", "--slots", without_arena - std::min(without_arena, staging)},
-                       {"arena", "--arena", whole - std::min(whole, without_arena)},
-                       {"staging and scratch", "--prompt-batch", staging},
-                       {"dense weights", nullptr, totals.dense + totals.draft_dense},
-                       {"draft experts", "--depth", draft},
-                       {"activations", "--prompt-batch", model.buffers},
-                       {"context", "--ctx", model.kv}},
-                      memory_available());
-}
-
 Status StrataEngine::load_parts(const TieredOptions& tiers, const EngineProgress& progress) {
   const Config& config = weights_->config();
   const WeightSource::Totals& totals = weights_->totals();
@@ -168,6 +122,12 @@ Status StrataEngine::load_parts(const TieredOptions& tiers, const EngineProgress
 Status StrataEngine::make_decoder() {
   if (!options_.ledger.empty()) {
     ROTA_ASSIGN_OR_RETURN(ledger_, Ledger::open(options_.ledger));
+  }
+  if (!options_.dump_routes.empty()) {
+    const Config& config = weights_->config();
+    ROTA_ASSIGN_OR_RETURN(routes_, RouteLog::open(options_.dump_routes,
+                                                  {config.layers, config.experts, config.top_k}));
+    experts_->log_routes(routes_.get());
   }
   if (!options_.draft_oracle.empty()) {
     auto oracle =

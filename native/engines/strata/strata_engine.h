@@ -4,12 +4,15 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/thread_pool.h"
 #include "decode/decoder.h"
 #include "device/device.h"
+#include "engines/memory_limits.h"
 #include "engines/strata/options.h"
+#include "engines/strata/slots_budget.h"
 #include "experts/draft_experts.h"
 #include "experts/file_blobs.h"
 #include "experts/tiered_experts.h"
@@ -28,6 +31,8 @@ class StrataEngine {
 
   Decoder& decoder() { return *decoder_; }
   Status reset() { return experts_->reset(); }
+  // A request is over: what its rows left in a buffer goes to its file.
+  Status finish_request() { return routes_ ? routes_->flush() : Status(); }
 
   const StrataOptions& options() const { return options_; }
   const WeightSource& weights() const { return *weights_; }
@@ -35,6 +40,9 @@ class StrataEngine {
   const Device& device() const { return *device_; }
   const TieredExperts& experts() const { return *experts_; }
   const FileBlobs& blobs() const { return *blobs_; }
+  const MemoryAvailable& memory() const { return memory_; }             // before the load took any
+  const std::optional<SlotsBudget>& budget() const { return budget_; }  // of --slots auto
+  const std::string& rank_sha256() const { return rank_sha256_; }       // empty in index order
   int threads() const { return threads_->threads(); }
   int depth() const { return depth_; }
   uint64_t loaded_bytes() const { return loaded_bytes_; }
@@ -44,7 +52,8 @@ class StrataEngine {
   explicit StrataEngine(const StrataOptions& options) : options_(options) {}
   Status open();
   Status choose_depth();
-  Result<TieredOptions> tier_options() const;
+  Result<TieredOptions> tier_options();
+  SlotsBudget slots_budget(const TieredOptions& tiers) const;
   Status check_fits(const TieredOptions& tiers) const;
   Status load_parts(const TieredOptions& tiers, const EngineProgress& progress);
   Status make_decoder();
@@ -57,11 +66,15 @@ class StrataEngine {
   int depth_ = 0;
   uint64_t loaded_bytes_ = 0;
   double load_ms_ = 0;
+  MemoryAvailable memory_;
+  std::optional<SlotsBudget> budget_;
+  std::string rank_sha256_;
   std::unique_ptr<WeightSource> weights_;
   std::unique_ptr<FileBlobs> blobs_, draft_blobs_;
   std::unique_ptr<ThreadPool> threads_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Model> model_;
+  std::unique_ptr<RouteLog> routes_;
   std::unique_ptr<TieredExperts> experts_;
   std::unique_ptr<DraftExperts> draft_experts_;
   std::unique_ptr<DraftOracle> oracle_;

@@ -1,0 +1,91 @@
+// What the engine asks of the tiers: their sizes and order, and whether all of it fits into memory.
+#include <algorithm>
+
+#include "engines/memory_guard.h"
+#include "engines/strata/strata_engine.h"
+
+namespace rota {
+
+Result<TieredOptions> StrataEngine::tier_options() {
+  const StrataOptions& o = options_;
+  TieredOptions tiers;
+  const uint64_t all = blobs_->total_bytes();
+  tiers.placement.arena_bytes = o.arena.of(all);
+  tiers.placement.max_arena = o.arena.limit();
+  tiers.placement.pin_share = o.pin_share;
+  tiers.placement.lru_window = o.lru_window;
+  tiers.placement.pcie = o.pcie.share;
+  tiers.placement.batch_pcie = o.batch_pcie.share;
+  tiers.balance_pcie = o.pcie.machine;
+  tiers.balance_batch_pcie = o.batch_pcie.machine;
+  tiers.verify_rows = depth_ + 1;
+  tiers.file_readers = o.file_readers;
+  tiers.prefetch = o.prefetch;
+  tiers.route_bias = static_cast<float>(o.route_bias);
+  tiers.route_bias_file = static_cast<float>(o.route_bias_file);
+  tiers.prompt_bias = static_cast<float>(o.prompt_bias);
+  tiers.skip.miss = static_cast<float>(o.skip_miss);
+  tiers.skip.file = static_cast<float>(o.skip_file);
+  tiers.skip.renorm = o.renorm_skip;
+  if (!o.rank_file.empty()) {
+    const Config& config = weights_->config();
+    auto file = read_ranking(o.rank_file, config.layers, config.experts);
+    if (!file.ok()) return file.status().with_context("--rank");
+    tiers.ranking = std::move(file.value().ranking);
+    rank_sha256_ = file.value().sha256;
+  }
+  memory_ = memory_available({o.memory_root, o.assume_memory});
+  if (o.slots.kind == SizeValue::Kind::kAuto) budget_ = slots_budget(tiers);
+  tiers.placement.slots_bytes = budget_ ? budget_->slots() : o.slots.of(all);
+  tiers.placement.max_slots = o.slots.limit();
+  return tiers;
+}
+
+// Staging as if the file tier were not empty, and every slot as if its blob ended inside a cache
+// line: what is chosen then fits.
+SlotsBudget StrataEngine::slots_budget(const TieredOptions& tiers) const {
+  const Config& config = weights_->config();
+  const ModelBytes model = model_bytes(config, model_options());
+  TieredOptions none = tiers;
+  none.placement.slots_bytes = none.placement.arena_bytes = 0;
+  const auto experts = static_cast<uint64_t>(config.layers) * static_cast<uint64_t>(config.experts);
+  SlotsBudget budget;
+  budget.available = memory_.bytes;
+  budget.limit = memory_.limit;
+  budget.program = kProgramBytes;
+  budget.dense = weights_->totals().dense + weights_->totals().draft_dense;
+  budget.draft = draft_blobs_ ? DraftExperts::memory_bytes(*draft_blobs_) : 0;
+  budget.kv = model.kv;
+  budget.scratch = model.buffers + experts * 64 +
+                   TieredExperts::memory_bytes(*blobs_, shape(config.top_k, max_rows()), none);
+  budget.margin = options_.margin.bytes;
+  budget.experts = blobs_->total_bytes();
+  budget.arena = std::min(tiers.placement.arena_bytes, budget.experts);
+  return budget;
+}
+
+Status StrataEngine::check_fits(const TieredOptions& tiers) const {
+  const Config& config = weights_->config();
+  const ModelBytes model = model_bytes(config, model_options());
+  const ExpertShape target = shape(config.top_k, max_rows());
+  // The tiers' parts one by one, so that the refusal names the knob: the rest is staging and
+  // scratch.
+  TieredOptions part = tiers;
+  part.placement.arena_bytes = 0;
+  const uint64_t without_arena = TieredExperts::memory_bytes(*blobs_, target, part);
+  part.placement.slots_bytes = 0;
+  const uint64_t staging = TieredExperts::memory_bytes(*blobs_, target, part);
+  const uint64_t whole = TieredExperts::memory_bytes(*blobs_, target, tiers);
+  const WeightSource::Totals& totals = weights_->totals();
+  const uint64_t draft = draft_blobs_ ? DraftExperts::memory_bytes(*draft_blobs_) : 0;
+  return check_memory({{"slots", "--slots", without_arena - std::min(without_arena, staging)},
+                       {"arena", "--arena", whole - std::min(whole, without_arena)},
+                       {"staging and scratch", "--prompt-batch", staging},
+                       {"dense weights", nullptr, totals.dense + totals.draft_dense},
+                       {"draft experts", "--depth", draft},
+                       {"activations", "--prompt-batch", model.buffers},
+                       {"context", "--ctx", model.kv}},
+                      memory_);
+}
+
+}  // namespace rota
