@@ -1,6 +1,8 @@
 // Layout arithmetic of expert blobs.
 #include "experts/blob.h"
 
+#include <algorithm>
+
 namespace rota {
 
 Result<BlobLayout> blob_layout(Format gate, Format up, Format down, int dim, int moe_inter) {
@@ -18,6 +20,16 @@ Result<BlobLayout> blob_layout(Format gate, Format up, Format down, int dim, int
   layout.bytes = layout.down_offset + down_row * width;
   layout.tally_class = blob_class(gate, up, down);
   return layout;
+}
+
+uint64_t largest_blob(const BlobSource& source) {
+  uint64_t largest = 0;
+  for (int l = 0; l < source.layers(); ++l) {
+    for (int e = 0; e < source.experts(); ++e) {
+      largest = std::max(largest, source.layout(l, e).bytes);
+    }
+  }
+  return (largest + 63) / 64 * 64;
 }
 
 }  // namespace rota

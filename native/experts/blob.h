@@ -34,4 +34,7 @@ class BlobSource {
                       uint8_t* dst) const = 0;
 };
 
+// Bytes of the largest blob, up to whole cache lines: what a place for any of them needs.
+uint64_t largest_blob(const BlobSource& source);
+
 }  // namespace rota

@@ -13,16 +13,6 @@
 namespace rota {
 namespace {
 
-uint64_t largest_blob(const BlobSource& source) {
-  uint64_t largest = 0;
-  for (int l = 0; l < source.layers(); ++l) {
-    for (int e = 0; e < source.experts(); ++e) {
-      largest = std::max(largest, source.layout(l, e).bytes);
-    }
-  }
-  return (largest + 63) / 64 * 64;
-}
-
 Placement make_placement(const BlobSource& source, const TieredOptions& options) {
   std::vector<uint64_t> bytes;
   for (int l = 0; l < source.layers(); ++l) {

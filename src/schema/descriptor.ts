@@ -85,10 +85,12 @@ function knobContradictions(spec: KnobSpec): [(string | number)[], string][] {
   }
   if (spec.switch !== undefined && spec.type !== 'bool')
     found.push([['switch'], 'only a bool can be a switch']);
-  if ((spec.values !== undefined) !== (spec.type === 'enum')) {
-    found.push([['values'], spec.type === 'enum' ? 'an enum needs its values' : 'only an enum has values']);
-  }
   const isNumeric = spec.type === 'int' || spec.type === 'number';
+  if (spec.type === 'enum' ? spec.values === undefined : spec.values && !isNumeric && spec.type !== 'size') {
+    const why =
+      spec.type === 'enum' ? 'an enum needs its values' : 'only an enum, a number or a size has values';
+    found.push([['values'], why]);
+  }
   for (const limit of ['min', 'max'] as const) {
     if (spec[limit] !== undefined && !isNumeric) found.push([[limit], 'only an int or a number has a range']);
   }

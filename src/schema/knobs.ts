@@ -25,6 +25,7 @@ export interface KnobSpec {
   readonly env?: string;
   /** Words in front of the command, with `{value}` filled in; a bool puts them there when true. */
   readonly prefix?: readonly string[];
+  /** Of an enum all it takes; of a number or a size the words that it takes besides, such as auto. */
   readonly values?: readonly string[];
   readonly min?: number;
   readonly max?: number;
@@ -43,10 +44,12 @@ export type KnobSpecs = Readonly<Record<string, KnobSpec>>;
 /** Where a knob of an arm was written: at its name or at its value. */
 export type KnobWhere = (name: string, part: 'key' | 'value') => string;
 
-const SIZE = /^\d+(\.\d+)?(%|KiB|MiB|GiB|TiB)$/;
+/** Bytes with a unit, a share, or a count of what is sized: 4288x. */
+const SIZE = /^(\d+(\.\d+)?(%|KiB|MiB|GiB|TiB)|\d+x)$/;
 
 /** What is wrong with a value for a knob, or undefined. */
 export function valueProblem(spec: KnobSpec, value: unknown): { message: string; hint?: string } | undefined {
+  if (typeof value === 'string' && spec.type !== 'enum' && spec.values?.includes(value)) return undefined;
   switch (spec.type) {
     case 'int':
     case 'number':
@@ -60,7 +63,7 @@ export function valueProblem(spec: KnobSpec, value: unknown): { message: string;
       return { message: `unknown value ${show(value)}`, hint: nameHint(String(value), values) };
     }
     case 'size':
-      return sizeProblem(value);
+      return sizeProblem(spec, value);
     case 'string':
     case 'path':
       if (typeof value === 'string' && value !== '' && !value.includes('\0')) return undefined;
@@ -70,7 +73,7 @@ export function valueProblem(spec: KnobSpec, value: unknown): { message: string;
 }
 
 function numberProblem(spec: KnobSpec, value: unknown): { message: string; hint?: string } | undefined {
-  const wanted = spec.type === 'int' ? 'a whole number' : 'a number';
+  const wanted = [spec.type === 'int' ? 'a whole number' : 'a number', ...(spec.values ?? [])].join(' or ');
   if (
     typeof value !== 'number' ||
     !Number.isFinite(value) ||
@@ -93,7 +96,7 @@ function numberProblem(spec: KnobSpec, value: unknown): { message: string; hint?
   return { message: `must be ${range}, got ${value}` };
 }
 
-function sizeProblem(value: unknown): { message: string; hint?: string } | undefined {
+function sizeProblem(spec: KnobSpec, value: unknown): { message: string; hint?: string } | undefined {
   if (value === 0 || value === '0') return undefined;
   if (typeof value === 'number') {
     return {
@@ -102,7 +105,11 @@ function sizeProblem(value: unknown): { message: string; hint?: string } | undef
     };
   }
   if (typeof value !== 'string' || !SIZE.test(value)) {
-    return { message: `expected a size, got ${show(value)}`, hint: 'such as 25%, 512MiB, 1.5GiB or 0' };
+    const words = ['0', ...(spec.values ?? [])].join(' or ');
+    return {
+      message: `expected a size, got ${show(value)}`,
+      hint: `such as 25%, 512MiB, 1.5GiB or ${words}`,
+    };
   }
   const percent = value.endsWith('%') ? Number(value.slice(0, -1)) : 0;
   return percent > 100 ? { message: `must be at most 100%, got ${value}` } : undefined;

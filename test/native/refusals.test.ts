@@ -20,9 +20,17 @@ test.each([
   [['--frobnicate'], 2, 'unknown flag --frobnicate; --help lists the flags'],
   [['slots'], 2, 'unexpected argument "slots": flags begin with --'],
   [['--slots'], 2, '--slots needs a value: --slots SIZE'],
-  [['--slots', '64'], 2, '--slots: "64" has no unit: write 64MiB, 64GiB or a share such as 25%'],
+  [
+    ['--slots', '64'],
+    2,
+    '--slots: "64" has no unit: write 64x for a count of experts, 64MiB, 64GiB or a share such as 25%',
+  ],
   [['--slots', '120%'], 2, '--slots: "120%" is more than 100%'],
-  [['--arena', '5MB'], 2, '--arena: "5MB": unknown unit "MB": KiB, MiB, GiB, TiB, B or %'],
+  [
+    ['--arena', '5MB'],
+    2,
+    '--arena: "5MB": unknown unit "MB": such as 25%, 4288x (experts), 512MiB, 1.5GiB or 0',
+  ],
   [['--pcie', '1.5'], 2, '--pcie: 1.5 is not in 0..1'],
   [['--depth', 'five'], 2, '--depth: "five" is not a whole number'],
   [['--pin', 'yes'], 2, '--pin: "yes" is neither on nor off'],
@@ -41,6 +49,8 @@ test.each([
   [['--draft-corrupt', '2'], 2, '--draft-corrupt needs --draft-oracle FILE'],
   [['--rank', '/nowhere'], 2, '--rank: /nowhere: cannot open: No such file or directory'],
   [['--depth', '6'], 2, "--depth 6: this model's drafter drafts at most 5"],
+  [['--dump-routes', '/nowhere/r'], 2, '--dump-routes /nowhere/r: cannot write: No such file or directory'],
+  [['--renorm-skip', 'on'], 2, '--renorm-skip needs --skip-miss T or --skip-file T'],
   [['--ledger', '/nowhere/l.jsonl'], 2, '--ledger /nowhere/l.jsonl: cannot write: No such file or directory'],
 ])('%j ends with %i', (args, code, message) => {
   const exit = runStrata(['--model', model, ...args]);

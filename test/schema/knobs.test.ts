@@ -26,7 +26,7 @@ const problem = (name: string, value: unknown): string | undefined => {
 };
 
 test('sizes have a unit or are 0', () => {
-  for (const good of [0, '0', '25%', '100%', '14MiB', '1.5GiB', '512KiB', '2TiB'])
+  for (const good of [0, '0', '25%', '100%', '14MiB', '1.5GiB', '512KiB', '2TiB', '4288x'])
     expect(problem('slots', good)).toBeUndefined();
   expect(problem('slots', 25)).toMatchInlineSnapshot(
     `"25 has no unit; write a share or a size with its unit: 25% or 25MiB"`,
@@ -35,8 +35,21 @@ test('sizes have a unit or are 0', () => {
     `"expected a size, got "25 MB"; such as 25%, 512MiB, 1.5GiB or 0"`,
   );
   expect(problem('slots', '101%')).toMatchInlineSnapshot(`"must be at most 100%, got 101%"`);
-  for (const bad of ['', '-1MiB', '1e3MiB', 'MiB', true, null, [], '١MiB'])
+  for (const bad of ['', '-1MiB', '1e3MiB', 'MiB', true, null, [], '١MiB', '1.5x', 'auto'])
     expect(problem('slots', bad)).toBeDefined();
+});
+
+test('a number and a size may take words besides, and name them', () => {
+  const share: KnobSpec = { ...spec('threads'), type: 'number', max: 1, min: 0, values: ['auto'] };
+  const sized: KnobSpec = { ...spec('slots'), values: ['auto'] };
+  for (const each of [share, sized]) {
+    expect(valueProblem(each, 'auto')).toBeUndefined();
+    expect(valueProblem(each, 'automatic')?.message).toBeDefined();
+    expect(renderKnob(each, 'auto').argv.at(-1)).toBe('auto');
+  }
+  expect(valueProblem(share, 'half')?.message).toBe('expected a number or auto, got "half"');
+  expect(valueProblem(share, 2)?.message).toBe('must be between 0 and 1, got 2');
+  expect(valueProblem(sized, 'all')?.hint).toBe('such as 25%, 512MiB, 1.5GiB or 0 or auto');
 });
 
 test('numbers, words, switches and paths', () => {

@@ -92,9 +92,19 @@ function alsoKnownAs({ name, values, form }) {
   return `${code(name)} (${meanings.join(', ')})`;
 }
 
-/** @param {Knob} knob */
+/**
+ * @param {number | undefined} min
+ * @param {number | undefined} max
+ */
+function limits(min, max) {
+  return { ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) };
+}
+
+/** @param {Pick<Knob, 'type' | 'values' | 'min' | 'max'>} knob */
 function taken({ type, values, min, max }) {
-  if (values !== undefined) return values.map((value) => code(worded(value))).join(', ');
+  const words = (values ?? []).map((value) => code(worded(value)));
+  if (type === 'enum') return words.join(', ');
+  if (words.length > 0) return [taken({ type, ...limits(min, max) }), ...words].join(', ');
   if (type === 'bool') return '`on`, `off`';
   if (min === undefined && max === undefined) return type;
   return `${type} ${max === undefined ? `from ${min}` : min === undefined ? `to ${max}` : `${min} to ${max}`}`;

@@ -60,7 +60,11 @@ SlotsBudget StrataEngine::slots_budget(const TieredOptions& tiers) const {
                    TieredExperts::memory_bytes(*blobs_, shape(config.top_k, max_rows()), none);
   budget.margin = options_.margin.bytes;
   budget.experts = blobs_->total_bytes();
-  budget.arena = std::min(tiers.placement.arena_bytes, budget.experts);
+  budget.arena = tiers.placement.arena_bytes;
+  if (options_.arena.kind == SizeValue::Kind::kCount) {
+    budget.arena = static_cast<uint64_t>(options_.arena.count) * largest_blob(*blobs_);
+  }
+  budget.arena = std::min(budget.arena, budget.experts);
   return budget;
 }
 

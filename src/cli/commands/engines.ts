@@ -100,8 +100,10 @@ function defaultOf({ default: value }: KnobSpec): string {
   return value === undefined ? '' : worded(value);
 }
 
-function valuesOf({ type, values, min, max }: KnobSpec): string {
-  if (values !== undefined) return values.join('|');
+function valuesOf({ values, ...rest }: KnobSpec): string {
+  const { type, min, max } = rest;
+  if (type === 'enum') return values?.join('|') ?? '';
+  if (values !== undefined) return [valuesOf(rest), ...values].join('|');
   if (type === 'bool') return 'on|off';
   const range = min === undefined && max === undefined ? '' : ` ${min ?? ''}..${max ?? ''}`;
   return `${type}${range}`;

@@ -47,6 +47,7 @@ export interface Done {
   timings: Record<string, number | null>;
   counters: Counters;
   digest: { ids: string; logits: string | null };
+  lossy: string[];
 }
 
 export interface Ready {
@@ -59,6 +60,8 @@ export interface Ready {
   blob_bytes: Record<string, number>;
   sizes: Record<string, number | boolean>;
   threads: number;
+  rank: { order: string; file?: string; sha256?: string };
+  chosen: Record<string, Record<string, number | string>>;
   knobs: Record<string, string | number>;
   environment: { knob: string; variable: string; value: string }[];
   lossy: string[];
