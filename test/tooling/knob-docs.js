@@ -92,22 +92,21 @@ function alsoKnownAs({ name, values, form }) {
   return `${code(name)} (${meanings.join(', ')})`;
 }
 
+/** @param {Knob} knob */
+function taken({ type, values, min, max }) {
+  const words = (values ?? []).map((value) => code(worded(value)));
+  if (type === 'enum') return words.join(', ');
+  if (type === 'bool') return '`on`, `off`';
+  return [[type, range(min, max)].filter(Boolean).join(' '), ...words].join(', ');
+}
+
 /**
  * @param {number | undefined} min
  * @param {number | undefined} max
  */
-function limits(min, max) {
-  return { ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) };
-}
-
-/** @param {Pick<Knob, 'type' | 'values' | 'min' | 'max'>} knob */
-function taken({ type, values, min, max }) {
-  const words = (values ?? []).map((value) => code(worded(value)));
-  if (type === 'enum') return words.join(', ');
-  if (words.length > 0) return [taken({ type, ...limits(min, max) }), ...words].join(', ');
-  if (type === 'bool') return '`on`, `off`';
-  if (min === undefined && max === undefined) return type;
-  return `${type} ${max === undefined ? `from ${min}` : min === undefined ? `to ${max}` : `${min} to ${max}`}`;
+function range(min, max) {
+  if (min === undefined && max === undefined) return '';
+  return max === undefined ? `from ${min}` : min === undefined ? `to ${max}` : `${min} to ${max}`;
 }
 
 /** @param {Knob} knob */
