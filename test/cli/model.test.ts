@@ -41,6 +41,9 @@ describe('rota model', () => {
     expect((await bench.rota('model', 'synth', '--help')).stdout).toContain('--expert-format');
     expect(await refused('model', 'synth', '--config', 'nope', '--out', 'x.gguf')).toMatch(/^2: .*nope/);
     expect(await refused('model', 'inspect', 'none.gguf')).toMatch(/^3: .*none\.gguf/);
+    expect(await refused('model', 'rank', '--routes', 'none.bin', '--out', 'rank.txt')).toBe(
+      '2: rota-model: none.bin: cannot open: No such file or directory',
+    );
   });
 });
 

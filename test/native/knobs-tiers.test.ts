@@ -106,6 +106,9 @@ describe('knob: margin', () => {
     expect(more('kv')).toBeGreaterThan(0);
     expect(more('slots')).toBe(-more('kv') - more('scratch'));
     expect(Number(longer.ready.sizes['slots'])).toBeLessThan(Number(plain.ready.sizes['slots']));
+    const packed = chosen(await auto(free, '--kv', 'packed'));
+    expect((packed['slots'] ?? 0) + (packed['kv'] ?? 0)).toBe(slots + kv);
+    expect(packed['kv']).toBeLessThan(kv / 2);
   });
 });
 

@@ -78,6 +78,9 @@ test('descriptor: knobs that contradict themselves or each other', () => {
   expect(descriptor('values: [avx2, portable], ', '')).toMatchInlineSnapshot(
     `"engines/strata.yaml:17:11: knobs.kernel.values: an enum needs its values"`,
   );
+  expect(descriptor('{type: size, ', '{type: path, values: [auto], ')).toMatchInlineSnapshot(
+    `"engines/strata.yaml:14:31: knobs.slots.values: only an enum, a number or a size has values"`,
+  );
   expect(descriptor('default: 2', 'default: two')).toMatchInlineSnapshot(
     `"engines/strata.yaml:15:67: knobs.threads.default: expected a whole number, got "two""`,
   );
