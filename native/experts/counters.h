@@ -18,9 +18,9 @@ inline constexpr size_t kSources = 4;
 const char* source_name(Source source);
 
 // Formats that an expert's blob may have, in the order of the tallies.
-inline constexpr std::array<Format, 9> kBlobFormats = {
-    Format::kF32,  Format::kF16,  Format::kBF16,   Format::kQ8_0, Format::kQ2_0,
-    Format::kQ3_K, Format::kQ2_K, Format::kPTQ1_0, Format::kMXFP4};
+inline constexpr std::array<Format, 10> kBlobFormats = {
+    Format::kF32,  Format::kF16,  Format::kBF16,   Format::kQ8_0,  Format::kQ2_0,
+    Format::kQ3_K, Format::kQ2_K, Format::kPTQ1_0, Format::kMXFP4, Format::kMXFP8};
 // A blob whose three matrices differ in format is tallied under the one extra name "mixed".
 inline constexpr size_t kBlobClasses = kBlobFormats.size() + 1;
 const char* blob_class_name(size_t blob_class);

@@ -48,8 +48,8 @@ Result<std::unique_ptr<FileBlobs>> FileBlobs::open(const WeightSource& weights, 
 Status FileBlobs::read(int layer, int expert, uint64_t offset, uint64_t bytes, uint8_t* dst) const {
   const ExpertBlob& b = blob(layer, expert);
   uint64_t span_begin = 0;
-  for (int s = 0; s < b.span_count && bytes > 0; ++s) {
-    const FileSpan& span = b.spans[static_cast<size_t>(s)];
+  for (const FileSpan& span : b.spans) {
+    if (bytes == 0) break;
     const uint64_t span_end = span_begin + span.bytes;
     if (offset < span_end) {
       const uint64_t take = std::min(bytes, span_end - offset);

@@ -12,7 +12,7 @@
 namespace rota {
 namespace {
 
-constexpr std::array<FormatInfo, 11> kFormats = {{
+constexpr std::array<FormatInfo, 12> kFormats = {{
     {Format::kF32, "F32", 1, 4},
     {Format::kF16, "F16", 1, 2},
     {Format::kQ8_0, "Q8_0", 32, 34},
@@ -24,6 +24,7 @@ constexpr std::array<FormatInfo, 11> kFormats = {{
     {Format::kMXFP4, "MXFP4", 32, 17},
     {Format::kQ2_0, "Q2_0", 64, 18},
     {Format::kPTQ1_0, "PTQ1_0", 128, 28},
+    {Format::kMXFP8, "MXFP8", 32, 33},
 }};
 
 // Type numbers of ggml that a file may carry and we do not decode.
@@ -104,9 +105,10 @@ std::string ggml_type_name(uint32_t ggml_type) {
 }
 
 Result<Format> parse_format(std::string_view name) {
-  std::string known;
+  std::string known, upper(name);
+  for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   for (const FormatInfo& info : kFormats) {
-    if (name == info.name) return info.format;
+    if (upper == info.name) return info.format;
     known += (known.empty() ? "" : ", ") + std::string(info.name);
   }
   return Status(Code::kUsage, "unknown format '" + std::string(name) + "'; there are " + known);
@@ -144,6 +146,8 @@ void decode_row(Format format, const void* in, float* out, size_t n) {
       return decode_blocks<BlockQ2_0>(in, out, n);
     case Format::kMXFP4:
       return decode_blocks<BlockMXFP4>(in, out, n);
+    case Format::kMXFP8:
+      return decode_blocks<BlockMXFP8>(in, out, n);
     case Format::kQ2_K:
       return decode_blocks<BlockQ2_K>(in, out, n);
     case Format::kQ3_K:
@@ -173,6 +177,8 @@ void encode_row(Format format, const float* in, void* out, size_t n) {
       return encode_blocks<BlockQ2_0>(in, out, n);
     case Format::kMXFP4:
       return encode_blocks<BlockMXFP4>(in, out, n);
+    case Format::kMXFP8:
+      return encode_blocks<BlockMXFP8>(in, out, n);
     case Format::kQ2_K:
       return encode_blocks<BlockQ2_K>(in, out, n);
     case Format::kQ3_K:

@@ -25,6 +25,7 @@ enum class Format : uint32_t {
   kMXFP4 = 39,
   kQ2_0 = 42,
   kPTQ1_0 = 143,
+  kMXFP8 = 210,
 };
 
 struct FormatInfo {
@@ -41,7 +42,7 @@ const FormatInfo& format_info(Format format);
 std::span<const FormatInfo> all_formats();
 // The name of any ggml type number, ours or not; "unknown" for the rest. For messages.
 std::string ggml_type_name(uint32_t ggml_type);
-// kUsage, with the names that exist.
+// By name, in capitals or not. kUsage, with the names that exist.
 Result<Format> parse_format(std::string_view name);
 // True for the formats that decode to float weights (all but the integers).
 bool is_weight_format(Format format);

@@ -15,8 +15,8 @@
 namespace rota {
 namespace {
 
-constexpr Format kQuantised[] = {Format::kQ8_0, Format::kQ2_0,   Format::kQ2_K,
-                                 Format::kQ3_K, Format::kPTQ1_0, Format::kMXFP4};
+constexpr Format kQuantised[] = {Format::kQ8_0,   Format::kQ2_0,  Format::kQ2_K, Format::kQ3_K,
+                                 Format::kPTQ1_0, Format::kMXFP4, Format::kMXFP8};
 
 float noise(uint64_t i) {
   return static_cast<float>(unit_double(splitmix64(i)) + unit_double(splitmix64(i ^ 0x55)) - 1.0);
@@ -44,7 +44,7 @@ TEST_CASE("the table: sizes, names, numbers") {
   CHECK(ggml_type_name(999) == "unknown");
   CHECK(parse_format("Q9").status().message() ==
         "unknown format 'Q9'; there are F32, F16, Q8_0, Q2_K, Q3_K, I32, I64, BF16, MXFP4, Q2_0, "
-        "PTQ1_0");
+        "PTQ1_0, MXFP8");
 }
 
 // The bytes of one expert of the released shape, 3 x 5120 x 2304.
@@ -159,6 +159,8 @@ double error_bound(Format format) {
   switch (format) {
     case Format::kQ8_0:
       return 0.5 / 127 + kScale;
+    case Format::kMXFP8:
+      return 1.0 / 16;  // four significant bits
     case Format::kMXFP4:
       return 1.0 / 5;  // half of the widest step, 4 to 6, is met by weights of 5 and more
     case Format::kQ2_K:
@@ -196,8 +198,9 @@ TEST_CASE("encoders stay within half a step, and encoding what was decoded chang
       decode_row(format, twice.data(), again.data(), again.size());
       // The K formats search their scales again. An MXFP4 block may come back with half the scale
       // and the same weights.
-      if (format == Format::kMXFP4) CHECK(again == out);
-      if (format != Format::kQ3_K && format != Format::kQ2_K && format != Format::kMXFP4) {
+      if (format == Format::kMXFP4 || format == Format::kMXFP8) CHECK(again == out);
+      if (format != Format::kQ3_K && format != Format::kQ2_K && format != Format::kMXFP4 &&
+          format != Format::kMXFP8) {
         CHECK(twice == bytes);
         CHECK(again == out);
       }

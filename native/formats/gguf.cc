@@ -81,7 +81,7 @@ const char* gguf_type_name(GgufType type) {
 
 Result<Gguf> Gguf::open_one(const std::string& path, int shard) {
   Gguf gguf;
-  ROTA_ASSIGN_OR_RETURN(MmapFile file, MmapFile::open(path));
+  ROTA_ASSIGN_OR_RETURN(FileView file, FileView::open(path));
   gguf.shards_.push_back(std::move(file));
   ROTA_ASSIGN_OR_RETURN(GgufHeader header, parse_gguf_header(gguf.shards_.back(), shard));
   for (const auto& [key, value] : header.keys) {
@@ -114,7 +114,7 @@ Status Gguf::check_split(int shard, int count) const {
 }
 
 Result<Gguf> Gguf::open(const std::string& path) {
-  const std::optional<ShardName> name = parse_shard_name(path);
+  const std::optional<ShardName> name = parse_shard_name(without_part_suffix(path));
   ROTA_ASSIGN_OR_RETURN(Gguf gguf, open_one(name ? shard_path(*name, 0) : path, 0));
   if (!name && !gguf.has("split.count")) return gguf;
   const int count = name ? name->count : 1;

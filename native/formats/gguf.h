@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/mmap_file.h"
 #include "base/status.h"
 #include "formats/block.h"
+#include "formats/file_view.h"
 
 namespace rota {
 
@@ -41,7 +41,7 @@ struct GgufTensor {
   int shard = 0;                              // index into Gguf::shards()
   uint64_t offset = 0;                        // absolute, in that file
   uint64_t bytes = 0;
-  const uint8_t* data = nullptr;  // in the mapping
+  const uint8_t* data = nullptr;  // in the mapping; nullptr when it straddles raw parts
 };
 
 // A key's value, still in the file: validated when the file was opened, decoded when asked for.
@@ -55,13 +55,19 @@ struct GgufValue {
 
 class Gguf {
  public:
-  // PATH may be a whole file or any shard NAME-00001-of-0000N.gguf; the other shards are found
-  // beside it. Every error is kLoad, one line: file, what, and the offset in the header.
+  // PATH may be a whole file or any shard NAME-00001-of-0000N.gguf, and either may lie in raw parts
+  // (file_view.h); the others are found beside it. Every error is kLoad, one line: file, what, and
+  // the offset in the header.
   static Result<Gguf> open(const std::string& path);
 
-  const std::vector<MmapFile>& shards() const { return shards_; }
+  const std::vector<FileView>& shards() const { return shards_; }
   const std::vector<GgufTensor>& tensors() const { return tensors_; }
   const GgufTensor* tensor(std::string_view name) const;  // nullptr when absent
+  // `bytes` from `offset` on of a tensor, in one piece: copied, and kept, when they straddle raw
+  // parts. Not thread-safe.
+  const uint8_t* contiguous(const GgufTensor& tensor, uint64_t offset, uint64_t bytes) {
+    return shards_[static_cast<size_t>(tensor.shard)].at(tensor.offset + offset, bytes);
+  }
 
   const std::vector<std::string>& keys() const { return key_order_; }
   const GgufValue* find(std::string_view key) const;  // nullptr when absent
@@ -96,7 +102,7 @@ class Gguf {
   template <typename T>
   Result<std::vector<T>> integers(std::string_view key) const;
 
-  std::vector<MmapFile> shards_;
+  std::vector<FileView> shards_;
   std::vector<GgufTensor> tensors_;
   std::unordered_map<std::string, size_t> tensor_index_;
   std::vector<std::string> key_order_;

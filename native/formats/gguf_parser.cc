@@ -19,7 +19,7 @@ bool multiply(uint64_t a, uint64_t b, uint64_t* out) { return !__builtin_mul_ove
 
 class Parser {
  public:
-  Parser(const MmapFile& file, int shard) : file_(file), shard_(shard) {}
+  Parser(FileView& file, int shard) : file_(file), shard_(shard) {}
 
   Result<GgufHeader> parse() {
     uint64_t tensor_count = 0, key_count = 0;
@@ -36,16 +36,21 @@ class Parser {
                   file_.path() + ": offset " + std::to_string(offset) + ": " + message);
   }
 
-  // The next `bytes` bytes of the header, or an error that says what was being read.
-  Result<const uint8_t*> take(uint64_t bytes, const char* what) {
+  // Steps over `bytes` bytes of the header, or an error that says what was being read.
+  Status skip(uint64_t bytes, const char* what) {
     if (bytes > file_.size() - position_) {
       return fail(position_, std::string("the file ends inside ") + what + " (" +
                                  std::to_string(bytes) + " bytes needed, " +
                                  std::to_string(file_.size() - position_) + " left)");
     }
-    const uint8_t* data = file_.data() + position_;
     position_ += bytes;
-    return data;
+    return Status();
+  }
+
+  Result<const uint8_t*> take(uint64_t bytes, const char* what) {
+    const uint64_t start = position_;
+    ROTA_RETURN_IF_ERROR(skip(bytes, what));
+    return file_.at(start, bytes);
   }
 
   template <typename T>
@@ -95,7 +100,7 @@ class Parser {
     for (uint64_t i = 0; i < count; ++i) {
       uint64_t length = 0;
       ROTA_RETURN_IF_ERROR(read(&length, what));
-      ROTA_RETURN_IF_ERROR(take(length, what).status());
+      ROTA_RETURN_IF_ERROR(skip(length, what));
     }
     return Status();
   }
@@ -121,15 +126,15 @@ class Parser {
       }
     }
     const uint64_t payload_start = position_;
-    value.payload = file_.data() + payload_start;
     if (value.element == GgufType::kString) {
       ROTA_RETURN_IF_ERROR(skip_strings(value.count, "a string value"));
     } else {
       const uint64_t each = gguf_type_bytes(value.element);
       ROTA_RETURN_IF_ERROR(check_count(value.count, each, "array values"));
-      ROTA_RETURN_IF_ERROR(take(value.count * each, "a value").status());
+      ROTA_RETURN_IF_ERROR(skip(value.count * each, "a value"));
     }
     value.bytes = position_ - payload_start;
+    value.payload = file_.at(payload_start, value.bytes);
     if (value.element == GgufType::kBool) {
       for (uint64_t i = 0; i < value.count; ++i) {
         if (value.payload[i] > 1) return fail(position_, "key " + key + " holds a bad boolean");
@@ -186,6 +191,11 @@ class Parser {
     return Status();
   }
 
+  std::string truncated() const {
+    if (file_.parts().size() == 1) return " (is the file truncated?)";
+    return " (is " + file_.parts().back().path() + " truncated, or a part behind it missing?)";
+  }
+
   // Offsets in the header count from the data section, which starts at the next alignment boundary.
   Status place_tensors() {
     if (!misaligned_.empty()) {
@@ -197,16 +207,15 @@ class Parser {
       if (tensor.offset > room || tensor.bytes > room - tensor.offset) {
         return fail(start, "tensor " + tensor.name + " needs " + std::to_string(tensor.bytes) +
                                " bytes at data offset " + std::to_string(tensor.offset) +
-                               ", the data section has " + std::to_string(room) +
-                               " (is the file truncated?)");
+                               ", the data section has " + std::to_string(room) + truncated());
       }
       tensor.offset += start;
-      tensor.data = file_.data() + tensor.offset;
+      tensor.data = file_.within(tensor.offset, tensor.bytes);
     }
     return Status();
   }
 
-  const MmapFile& file_;
+  FileView& file_;
   const int shard_;
   uint64_t position_ = 0;
   uint32_t alignment_ = kDefaultAlignment;
@@ -240,7 +249,7 @@ uint64_t gguf_type_bytes(GgufType type) {
   return 0;
 }
 
-Result<GgufHeader> parse_gguf_header(const MmapFile& file, int shard) {
+Result<GgufHeader> parse_gguf_header(FileView& file, int shard) {
   return Parser(file, shard).parse();
 }
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/mmap_file.h"
 #include "base/status.h"
+#include "formats/file_view.h"
 #include "formats/gguf.h"
 
 namespace rota {
@@ -19,7 +19,7 @@ struct GgufHeader {
 
 // Parses and checks the whole header of `file`. Names may still collide across keys or tensors: the
 // caller indexes them.
-Result<GgufHeader> parse_gguf_header(const MmapFile& file, int shard);
+Result<GgufHeader> parse_gguf_header(FileView& file, int shard);
 
 // Bytes of one value of a fixed-size type; 0 for strings and arrays.
 uint64_t gguf_type_bytes(GgufType type);

@@ -91,6 +91,9 @@ void GgufWriter::key_i32_array(std::string_view key, std::span<const int32_t> va
 void GgufWriter::key_u32_array(std::string_view key, std::span<const uint32_t> values) {
   put_array(key, GgufType::kU32, values);
 }
+void GgufWriter::key_u64_array(std::string_view key, std::span<const uint64_t> values) {
+  put_array(key, GgufType::kU64, values);
+}
 void GgufWriter::key_i64_array(std::string_view key, std::span<const int64_t> values) {
   put_array(key, GgufType::kI64, values);
 }

@@ -30,6 +30,7 @@ class GgufWriter {
   void key_string(std::string_view key, std::string_view value);
   void key_i32_array(std::string_view key, std::span<const int32_t> values);
   void key_u32_array(std::string_view key, std::span<const uint32_t> values);
+  void key_u64_array(std::string_view key, std::span<const uint64_t> values);
   void key_i64_array(std::string_view key, std::span<const int64_t> values);
   void key_f32_array(std::string_view key, std::span<const float> values);
   void key_string_array(std::string_view key, std::span<const std::string> values);

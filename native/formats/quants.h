@@ -46,6 +46,13 @@ struct BlockMXFP4 {
 };
 static_assert(sizeof(BlockMXFP4) == 17);
 
+struct BlockMXFP8 {
+  static constexpr size_t kWeights = 32;
+  uint8_t e;
+  uint8_t qs[32];
+};
+static_assert(sizeof(BlockMXFP8) == 33);
+
 struct BlockPTQ1_0 {
   static constexpr size_t kWeights = 128;
   uint8_t qs[24];
@@ -59,6 +66,7 @@ void decode_block(const BlockQ2_0& block, float* out);
 void decode_block(const BlockQ3_K& block, float* out);
 void decode_block(const BlockQ2_K& block, float* out);
 void decode_block(const BlockMXFP4& block, float* out);
+void decode_block(const BlockMXFP8& block, float* out);
 void decode_block(const BlockPTQ1_0& block, float* out);
 
 void encode_block(const float* in, BlockQ8_0& block);
@@ -66,6 +74,7 @@ void encode_block(const float* in, BlockQ2_0& block);
 void encode_block(const float* in, BlockQ3_K& block);
 void encode_block(const float* in, BlockQ2_K& block);
 void encode_block(const float* in, BlockMXFP4& block);
+void encode_block(const float* in, BlockMXFP8& block);
 void encode_block(const float* in, BlockPTQ1_0& block);
 
 // Scale k (0..15) of a Q3_K block, -32..31.

@@ -197,7 +197,8 @@ Status check_engram(const Config& c) {
   ROTA_RETURN_IF_ERROR(check_range("engram_head_dim", c.engram_head_dim, 1, 1 << 16));
   ROTA_RETURN_IF_ERROR(
       check_range("engram_compressed_vocab", c.engram_compressed_vocab, 1, c.vocab));
-  ROTA_RETURN_IF_ERROR(check_range("engram_pad_id", c.engram_pad_id, 0, c.vocab - 1));
+  ROTA_RETURN_IF_ERROR(
+      check_range("engram_pad_id", c.engram_pad_id, 0, c.engram_compressed_vocab - 1));
   return check_engram_tables(c);
 }
 

@@ -40,7 +40,10 @@ struct Config {
   int64_t engram_start =
       0;  // first prime candidate of every (layer, order); 0 when only the tables are known
   int engram_compressed_vocab = 0;
-  int engram_pad_id = 2;  // RAW token id; mapped through token_map
+  // What stands before the first token. Files of family A have the raw token id, those of family B
+  // the compressed one; -1 where the raw one is not known.
+  int engram_pad_token_id = 2;
+  int engram_pad_id = 0;  // COMPRESSED id: what the hash takes
 
   // The hash tables of the Engram, as the file has them. One row per engram layer, in the order of
   // engram_layers.

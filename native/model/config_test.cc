@@ -106,7 +106,7 @@ const Broken kBroken[] = {
     {"multiplier that overflows", [](Config& c) { c.engram_multipliers[0] = INT64_MAX; },
      "config: engram_multipliers is 9223372036854775807, expected 1 to 144115188075855871"},
     {"pad id", [](Config& c) { c.engram_pad_id = 128; },
-     "config: engram_pad_id is 128, expected 0 to 127"},
+     "config: engram_pad_id is 128, expected 0 to 63"},
     {"no draft targets", [](Config& c) { c.draft_targets.clear(); },
      "config: draft_targets is empty, expected at least one layer"},
     {"noise id", [](Config& c) { c.draft_noise_id = -1; },

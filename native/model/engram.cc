@@ -13,7 +13,7 @@ namespace {
 void read_rows(Core& core, const WeightTensor& table, float* out) {
   const size_t dim = static_cast<size_t>(core.config.engram_head_dim);
   for (const int64_t row : core.buffers.engram_rows) {
-    decode_row(table.format, table.data + static_cast<uint64_t>(row) * table.row_bytes, out, dim);
+    decode_row(table.format, table.row(static_cast<uint64_t>(row)), out, dim);
     core.counters.engram_rows += 1;
     core.counters.engram_bytes += table.row_bytes;
     out += dim;

@@ -9,7 +9,7 @@ void engram_rows(const Config& config, int which, std::span<const int32_t> histo
   const size_t first = static_cast<size_t>(which) * orders * heads;
   const int64_t* multipliers =
       config.engram_multipliers.data() + static_cast<size_t>(which) * (orders + 1);
-  const int32_t pad = config.engram_token_map[static_cast<size_t>(config.engram_pad_id)];
+  const int32_t pad = config.engram_pad_id;
   uint64_t rolling = 0;
   for (size_t back = 0; back <= orders; ++back) {
     const int32_t id = back < history.size() ? history[history.size() - 1 - back] : pad;

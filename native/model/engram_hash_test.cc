@@ -20,7 +20,7 @@ Config release() {
   config.engram_offsets = tables.offsets;
   config.engram_multipliers = tables.multipliers;
   config.engram_token_map = {0, 1, 7};
-  config.engram_pad_id = 2;
+  config.engram_pad_id = 7;
   return config;
 }
 

@@ -31,9 +31,23 @@ Result<const GgufTensor*> require(const Gguf& gguf, const std::string& name, uin
   return tensor;
 }
 
+// Where [offset, offset + bytes) of a shard lies: a span for each raw part that it touches.
+void add_spans(const Gguf& gguf, const std::vector<int>& first_files, int shard, uint64_t offset,
+               uint64_t bytes, ExpertBlob& blob) {
+  const auto which = static_cast<size_t>(shard);
+  const FileView& view = gguf.shards()[which];
+  while (bytes > 0) {
+    const FileView::Place place = view.place(offset);
+    const uint64_t run = view.run(offset, bytes);
+    blob.spans.push_back({first_files[which] + static_cast<int>(place.part), place.offset, run});
+    offset += run;
+    bytes -= run;
+  }
+}
+
 // One tensor a part, one format a tensor.
-Result<std::vector<ExpertBlob>> find_plain(const Gguf& gguf, int first_file, const Config& config,
-                                           int layer, int experts) {
+Result<std::vector<ExpertBlob>> find_plain(const Gguf& gguf, const std::vector<int>& first_files,
+                                           const Config& config, int layer, int experts) {
   const auto dim = static_cast<uint64_t>(config.dim),
              inter = static_cast<uint64_t>(config.moe_inter);
   const auto count = static_cast<uint64_t>(experts);
@@ -51,9 +65,8 @@ Result<std::vector<ExpertBlob>> find_plain(const Gguf& gguf, int first_file, con
       blob.format[p] = tensor->format;
       blob.part_offset[p] = blob.bytes;
       blob.part_bytes[p] = bytes;
-      blob.spans[p] = {first_file + tensor->shard, tensor->offset + e * bytes, bytes};
+      add_spans(gguf, first_files, tensor->shard, tensor->offset + e * bytes, bytes, blob);
       blob.bytes += bytes;
-      blob.span_count = 3;
     }
   }
   return blobs;
@@ -64,8 +77,8 @@ struct MapEntry {
   int32_t index;
 };
 
-Result<ExpertBlob> mapped_blob(const Gguf& gguf, int first_file, const Config& config, int layer,
-                               const MapEntry& entry) {
+Result<ExpertBlob> mapped_blob(const Gguf& gguf, const std::vector<int>& first_files,
+                               const Config& config, int layer, const MapEntry& entry) {
   const std::string map = expert_map_name(layer);
   const FormatInfo* info = format_info(static_cast<uint32_t>(entry.format));
   if (info == nullptr || !is_weight_format(info->format)) {
@@ -96,9 +109,8 @@ Result<ExpertBlob> mapped_blob(const Gguf& gguf, int first_file, const Config& c
   blob.part_bytes = parts.value();
   blob.part_offset = {0, blob.part_bytes[0], blob.part_bytes[0] + blob.part_bytes[1]};
   blob.bytes = blob.part_offset[2] + blob.part_bytes[2];
-  blob.span_count = 1;
-  blob.spans[0] = {first_file + tensor->shard,
-                   tensor->offset + static_cast<uint64_t>(entry.index) * blob.bytes, blob.bytes};
+  add_spans(gguf, first_files, tensor->shard,
+            tensor->offset + static_cast<uint64_t>(entry.index) * blob.bytes, blob.bytes, blob);
   return blob;
 }
 
@@ -112,11 +124,12 @@ Result<std::array<uint64_t, 3>> expert_part_bytes(const Config& config, Format f
   return std::array<uint64_t, 3>{wide * inter, wide * inter, narrow * dim};
 }
 
-Result<std::vector<ExpertBlob>> find_expert_blobs(const Gguf& gguf, int first_file,
+Result<std::vector<ExpertBlob>> find_expert_blobs(const Gguf& gguf,
+                                                  const std::vector<int>& first_files,
                                                   const Config& config, int layer, int experts) {
   const std::string map_name = expert_map_name(layer);
   if (gguf.tensor(map_name) == nullptr) {
-    return find_plain(gguf, first_file, config, layer, experts);
+    return find_plain(gguf, first_files, config, layer, experts);
   }
   ROTA_ASSIGN_OR_RETURN(const GgufTensor* map,
                         require(gguf, map_name, 2, static_cast<uint64_t>(experts), 1));
@@ -124,9 +137,10 @@ Result<std::vector<ExpertBlob>> find_expert_blobs(const Gguf& gguf, int first_fi
   std::vector<ExpertBlob> blobs;
   for (int e = 0; e < experts; ++e) {
     MapEntry entry;
-    std::memcpy(&entry, map->data + static_cast<size_t>(e) * sizeof(entry), sizeof(entry));
-    ROTA_ASSIGN_OR_RETURN(ExpertBlob blob, mapped_blob(gguf, first_file, config, layer, entry));
-    blobs.push_back(blob);
+    gguf.shards()[static_cast<size_t>(map->shard)].read(
+        map->offset + static_cast<size_t>(e) * sizeof(entry), sizeof(entry), &entry);
+    ROTA_ASSIGN_OR_RETURN(ExpertBlob blob, mapped_blob(gguf, first_files, config, layer, entry));
+    blobs.push_back(std::move(blob));
   }
   return blobs;
 }

@@ -11,9 +11,10 @@
 
 namespace rota {
 
-// The blobs of experts 0 .. experts-1 of `layer`. `first_file` is the file number of the GGUF's
-// first shard.
-Result<std::vector<ExpertBlob>> find_expert_blobs(const Gguf& gguf, int first_file,
+// The blobs of experts 0 .. experts-1 of `layer`. `first_files` has, shard by shard, the number of
+// its first file: a shard in raw parts is several files.
+Result<std::vector<ExpertBlob>> find_expert_blobs(const Gguf& gguf,
+                                                  const std::vector<int>& first_files,
                                                   const Config& config, int layer, int experts);
 
 // Bytes of the three parts of an expert whose parts are all in `format`: gate, up, down.

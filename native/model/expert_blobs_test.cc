@@ -19,8 +19,7 @@ namespace {
 // The concatenated blob, read through its spans.
 std::vector<uint8_t> blob_bytes(const WeightSource& source, const ExpertBlob& blob) {
   std::vector<uint8_t> bytes;
-  for (int i = 0; i < blob.span_count; ++i) {
-    const FileSpan& span = blob.spans[static_cast<size_t>(i)];
+  for (const FileSpan& span : blob.spans) {
     const uint8_t* data = source.mapped(span);
     bytes.insert(bytes.end(), data, data + span.bytes);
   }
@@ -71,7 +70,7 @@ TEST_CASE("experts are the rule's in both layouts and in shards") {
         for (int e = 0; e < c.draft_experts; ++e) wrong += wrong_parts(*source, true, stage, e);
       }
       CHECK(wrong == 0);
-      CHECK(source->expert(0, 0).span_count == (blob_layout ? 1 : 3));
+      CHECK(source->expert(0, 0).spans.size() == (blob_layout ? 1 : 3));
     }
   }
 }

@@ -1,35 +1,44 @@
 // The reading half of gguf_config.h; gguf_config_write.cc is the other.
 #include "model/gguf_config.h"
 
+#include <algorithm>
 #include <string>
+
+#include "model/tensor_names.h"
 
 namespace rota {
 namespace {
+
+// The candidate pool of the released model. Files of family B need not say it; their readers go
+// without a pool, which is the same below 2048 * 8 positions.
+constexpr int kReleasedCandidateBlocks = 2048, kReleasedCandidateBlockSize = 8;
 
 // Reads keys with one prefix; the first error sticks and later reads do nothing, so that a reader
 // is a list of lines.
 class KeyReader {
  public:
-  KeyReader(const Gguf& gguf, std::string prefix) : gguf_(gguf), prefix_(std::move(prefix)) {}
+  KeyReader(const Gguf& gguf, std::string prefix, Family family = Family::kA)
+      : gguf_(gguf), prefix_(std::move(prefix)), family_(family) {}
 
-  void i32(const char* key, int& out) { take(gguf_.i32(prefix_ + key), out); }
-  void i64(const char* key, int64_t& out) { take(gguf_.i64(prefix_ + key), out); }
-  void f32(const char* key, float& out) { take(gguf_.f32(prefix_ + key), out); }
-  void string(const char* key, std::string& out) { take(gguf_.string(prefix_ + key), out); }
-  void list(const char* key, std::vector<int>& out) { take(gguf_.i32_array(prefix_ + key), out); }
-  void list(const char* key, std::vector<int64_t>& out) {
-    take(gguf_.i64_array(prefix_ + key), out);
-  }
+  void i32(const char* key, int& out) { take(gguf_.i32(name(key)), out); }
+  void f32(const char* key, float& out) { take(gguf_.f32(name(key)), out); }
+  void string(const char* key, std::string& out) { take(gguf_.string(name(key)), out); }
+  void list(const char* key, std::vector<int>& out) { take(gguf_.i32_array(name(key)), out); }
+  void list(const char* key, std::vector<int64_t>& out) { take(gguf_.i64_array(name(key)), out); }
   // A key that must have one value, because the model has no other way.
   void fixed(const char* key, int expected) {
     int found = expected;
     i32(key, found);
     if (status_.ok() && found != expected) {
-      status_ = gguf_.key_error(prefix_ + key, "is " + std::to_string(found) + ", only " +
-                                                   std::to_string(expected) + " is supported");
+      fail(key,
+           "is " + std::to_string(found) + ", only " + std::to_string(expected) + " is supported");
     }
   }
-  bool has(const char* key) const { return gguf_.has(prefix_ + key); }
+  void fail(const char* key, const std::string& message) {
+    if (status_.ok()) status_ = gguf_.key_error(name(key), message);
+  }
+  bool has(const char* key) const { return gguf_.has(name(key)); }
+  Family family() const { return family_; }
   Status status() const { return status_; }
 
  private:
@@ -40,17 +49,13 @@ class KeyReader {
     if (status_.ok()) out = std::move(result).value();
   }
 
+  std::string name(const char* key) const { return prefix_ + std::string(spelled(family_, key)); }
+
   const Gguf& gguf_;
   std::string prefix_;
+  Family family_;
   Status status_;
 };
-
-Status check_architecture(const Gguf& gguf, const char* expected) {
-  ROTA_ASSIGN_OR_RETURN(const std::string found, gguf.string("general.architecture"));
-  if (found == expected) return Status();
-  return gguf.key_error("general.architecture",
-                        "is \"" + found + "\", expected \"" + expected + "\"");
-}
 
 void read_shape(KeyReader& keys, Config& c) {
   keys.i32("block_count", c.layers);
@@ -75,18 +80,43 @@ void read_shape(KeyReader& keys, Config& c) {
   keys.f32("hyper_connection.epsilon", c.hc_eps);
 }
 
-void read_sparse_attention(KeyReader& keys, Config& c) {
+// Who owns which cache and who publishes which list, from the tensors that only owners have.
+void infer_layer_lists(const Gguf& model, Config& c) {
+  c.kv_source = layers_with(model, role_suffix(Role::kCompressorKv));
+  c.index_source = layers_with(model, role_suffix(Role::kIndexQB));
+  // The pool is the last kv source's, for index sources behind it.
+  if (!c.kv_source.empty() && !c.index_source.empty() &&
+      c.index_source.back() > c.kv_source.back()) {
+    c.candidate_source = c.kv_source.back();
+  }
+}
+
+void read_candidates(KeyReader& keys, Config& c) {
+  if (keys.family() == Family::kB) {
+    c.candidate_blocks = kReleasedCandidateBlocks;
+    c.candidate_block_size = kReleasedCandidateBlockSize;
+    if (!keys.has("attention.candidate_topk_blocks")) return;
+  } else {
+    if (!keys.has("attention.candidate_source_layer_id")) return;
+    keys.i32("attention.candidate_source_layer_id", c.candidate_source);
+  }
+  keys.i32("attention.candidate_topk_blocks", c.candidate_blocks);
+  keys.i32("attention.candidate_block_size", c.candidate_block_size);
+}
+
+void read_sparse_attention(const Gguf& model, KeyReader& keys, Config& c) {
   keys.list("attention.compress_ratios", c.ratios);
   keys.f32("attention.compress_rope_freq_base", c.compress_theta);
-  keys.list("attention.kv_source_layer_ids", c.kv_source);
-  keys.list("attention.index_source_layer_ids", c.index_source);
+  if (keys.family() == Family::kB) {
+    infer_layer_lists(model, c);
+  } else {
+    keys.list("attention.kv_source_layer_ids", c.kv_source);
+    keys.list("attention.index_source_layer_ids", c.index_source);
+  }
   keys.i32("attention.indexer.head_count", c.index_heads);
   keys.i32("attention.indexer.key_length", c.index_head_dim);
   keys.i32("attention.indexer.top_k", c.index_topk);
-  if (!keys.has("attention.candidate_source_layer_id")) return;
-  keys.i32("attention.candidate_source_layer_id", c.candidate_source);
-  keys.i32("attention.candidate_topk_blocks", c.candidate_blocks);
-  keys.i32("attention.candidate_block_size", c.candidate_block_size);
+  read_candidates(keys, c);
 }
 
 void read_experts(KeyReader& keys, Config& c) {
@@ -98,25 +128,54 @@ void read_experts(KeyReader& keys, Config& c) {
   keys.f32("expert_weights_scale", c.route_scale);
 }
 
+void read_compressed_vocab(KeyReader& keys, Config& c) {
+  if (keys.family() != Family::kB || keys.has("engram.compressed_vocab_size")) {
+    keys.i32("engram.compressed_vocab_size", c.engram_compressed_vocab);
+  } else if (keys.status().ok() && !c.engram_token_map.empty()) {
+    const int last = *std::max_element(c.engram_token_map.begin(), c.engram_token_map.end());
+    c.engram_compressed_vocab = last < 0 || last >= c.vocab ? c.vocab : last + 1;
+  }
+}
+
+// The trap: A's pad goes through the token map, B's has gone through it already.
+void read_pad(KeyReader& keys, Config& c) {
+  if (keys.family() == Family::kB) {
+    c.engram_pad_token_id = -1;
+    keys.i32("engram.pad_token_id", c.engram_pad_id);
+    return;
+  }
+  keys.i32("engram.pad_token_id", c.engram_pad_token_id);
+  if (!keys.status().ok()) return;
+  const auto raw = static_cast<size_t>(c.engram_pad_token_id);
+  if (c.engram_pad_token_id < 0 || raw >= c.engram_token_map.size()) {
+    keys.fail("engram.pad_token_id", "is " + std::to_string(c.engram_pad_token_id) +
+                                         ", expected a token id below " +
+                                         std::to_string(c.engram_token_map.size()));
+    return;
+  }
+  c.engram_pad_id = c.engram_token_map[raw];
+}
+
 void read_engram(KeyReader& keys, Config& c) {
   if (!keys.has("engram.layer_ids")) return;
   keys.list("engram.layer_ids", c.engram_layers);
   keys.i32("engram.n_heads", c.engram_heads);
   keys.i32("engram.head_dim", c.engram_head_dim);
   keys.i32("engram.max_ngram_size", c.engram_max_ngram);
-  keys.i32("engram.pad_token_id", c.engram_pad_id);
-  keys.i32("engram.compressed_vocab_size", c.engram_compressed_vocab);
   keys.list("engram.primes", c.engram_primes);
   keys.list("engram.offsets", c.engram_offsets);
   keys.list("engram.multipliers", c.engram_multipliers);
   keys.list("engram.token_map", c.engram_token_map);
+  read_compressed_vocab(keys, c);
+  read_pad(keys, c);
 }
 
 // One limit a layer in the file, one limit in the config: they must agree.
 Status read_swiglu_limit(const Gguf& gguf, Config& c) {
   const std::string key = std::string(kModelArchitecture) + ".swiglu_clamp_exp";
   ROTA_ASSIGN_OR_RETURN(const std::vector<float> limits, gguf.f32_array(key));
-  if (limits.size() != static_cast<size_t>(c.layers)) {
+  // The list may go on over the draft stages.
+  if (limits.empty() || limits.size() < static_cast<size_t>(std::max(0, c.layers))) {
     return gguf.key_error(key, "has " + std::to_string(limits.size()) + " values for " +
                                    std::to_string(c.layers) + " layers");
   }
@@ -127,14 +186,46 @@ Status read_swiglu_limit(const Gguf& gguf, Config& c) {
   return Status();
 }
 
+// What a sidecar may leave to its tensors.
+void read_markov(const Gguf& sidecar, KeyReader& keys, Config& c, int& vocab) {
+  const GgufTensor* const table = sidecar.tensor(role_suffix(Role::kMarkovEmbed));
+  const auto size = [&](const char* key, int axis, int& out) {
+    const uint64_t found = table == nullptr ? 0 : table->ne[static_cast<size_t>(axis)];
+    if (keys.has(key) || found == 0 || found > INT32_MAX) {
+      keys.i32(key, out);
+    } else {
+      out = static_cast<int>(found);
+    }
+  };
+  size("markov_rank", 0, c.markov_rank);
+  size("vocab_size", 1, vocab);
+}
+
+void read_noise_id(const Gguf& sidecar, KeyReader& keys, Config& c) {
+  KeyReader general(sidecar, "");
+  constexpr const char* kElsewhere = "tokenizer.ggml.mask_token_id";
+  if (!keys.has("mask_token_id") && general.has(kElsewhere)) {
+    general.i32(kElsewhere, c.draft_noise_id);
+  } else {
+    keys.i32("mask_token_id", c.draft_noise_id);
+  }
+}
+
 }  // namespace
 
-Result<Config> read_config(const Gguf& model) {
+Status check_architecture(const Gguf& gguf, const char* expected) {
+  ROTA_ASSIGN_OR_RETURN(const std::string found, gguf.string("general.architecture"));
+  if (found == expected) return Status();
+  return gguf.key_error("general.architecture",
+                        "is \"" + found + "\", expected \"" + expected + "\"");
+}
+
+Result<Config> read_config(const Gguf& model, Family family) {
   ROTA_RETURN_IF_ERROR(check_architecture(model, kModelArchitecture));
   Config c;
-  KeyReader keys(model, std::string(kModelArchitecture) + ".");
+  KeyReader keys(model, std::string(kModelArchitecture) + ".", family);
   read_shape(keys, c);
-  read_sparse_attention(keys, c);
+  read_sparse_attention(model, keys, c);
   read_experts(keys, c);
   read_engram(keys, c);
   ROTA_RETURN_IF_ERROR(keys.status());
@@ -164,12 +255,11 @@ Status read_draft_config(const Gguf& model, const Gguf& sidecar, Config& config)
   int dim = 0, vocab = 0;
   keys.string("target_model_architecture", target);
   keys.i32("embedding_length", dim);
-  keys.i32("vocab_size", vocab);
+  read_markov(sidecar, keys, c, vocab);
   keys.i32("block_count", c.draft_stages);
   keys.i32("block_size", c.draft_block);
   keys.list("target_layers", c.draft_targets);
-  keys.i32("mask_token_id", c.draft_noise_id);
-  keys.i32("markov_rank", c.markov_rank);
+  read_noise_id(sidecar, keys, c);
   keys.i32("expert_count", c.draft_experts);
   keys.i32("expert_used_count", c.draft_top_k);
   ROTA_RETURN_IF_ERROR(keys.status());

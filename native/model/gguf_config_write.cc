@@ -10,11 +10,21 @@ namespace {
 // Writes keys with one architecture's prefix.
 class KeyWriter {
  public:
-  KeyWriter(GgufWriter& writer, const char* architecture)
-      : writer_(writer), prefix_(std::string(architecture) + ".") {}
+  KeyWriter(GgufWriter& writer, const char* architecture, Family family = Family::kOurs)
+      : writer_(writer), prefix_(std::string(architecture) + "."), family_(family) {}
 
+  Family family() const { return family_; }
   void u32(const char* key, int value) const {
-    writer_.key_u32(prefix_ + key, static_cast<uint32_t>(value));
+    writer_.key_u32(prefix_ + std::string(spelled(family_, key)), static_cast<uint32_t>(value));
+  }
+  // As wide and as signed as the family's files have it.
+  void hash_list(const char* key, const std::vector<int64_t>& values) const {
+    if (family_ == Family::kOurs) return list(key, values);
+    if (family_ == Family::kB) {
+      return writer_.key_u64_array(prefix_ + key,
+                                   std::vector<uint64_t>(values.begin(), values.end()));
+    }
+    writer_.key_u32_array(prefix_ + key, std::vector<uint32_t>(values.begin(), values.end()));
   }
   void f32(const char* key, float value) const { writer_.key_f32(prefix_ + key, value); }
   void boolean(const char* key, bool value) const { writer_.key_bool(prefix_ + key, value); }
@@ -34,6 +44,7 @@ class KeyWriter {
  private:
   GgufWriter& writer_;
   std::string prefix_;
+  Family family_;
 };
 
 void write_shape(const KeyWriter& keys, const Config& c) {
@@ -59,13 +70,17 @@ void write_attention(const KeyWriter& keys, const Config& c) {
   keys.f32("attention.layer_norm_rms_epsilon", c.rms_eps);
   keys.list("attention.compress_ratios", c.ratios);
   keys.f32("attention.compress_rope_freq_base", c.compress_theta);
-  keys.list("attention.kv_source_layer_ids", c.kv_source);
-  keys.list("attention.index_source_layer_ids", c.index_source);
+  if (keys.family() != Family::kB) {
+    keys.list("attention.kv_source_layer_ids", c.kv_source);
+    keys.list("attention.index_source_layer_ids", c.index_source);
+  }
   keys.u32("attention.indexer.head_count", c.index_heads);
   keys.u32("attention.indexer.key_length", c.index_head_dim);
   keys.u32("attention.indexer.top_k", c.index_topk);
   if (c.candidate_source < 0) return;
-  keys.u32("attention.candidate_source_layer_id", c.candidate_source);
+  if (keys.family() != Family::kB) {
+    keys.u32("attention.candidate_source_layer_id", c.candidate_source);
+  }
   keys.u32("attention.candidate_topk_blocks", c.candidate_blocks);
   keys.u32("attention.candidate_block_size", c.candidate_block_size);
 }
@@ -98,25 +113,36 @@ void write_engram(const KeyWriter& keys, const Config& c) {
   keys.u32("engram.n_heads", c.engram_heads);
   keys.u32("engram.head_dim", c.engram_head_dim);
   keys.u32("engram.max_ngram_size", c.engram_max_ngram);
-  keys.u32("engram.pad_token_id", c.engram_pad_id);
-  keys.u32("engram.compressed_vocab_size", c.engram_compressed_vocab);
-  std::vector<int64_t> rows;
-  for (size_t i = 0; i < c.engram_layers.size(); ++i) {
-    rows.push_back(c.engram_rows(static_cast<int>(i)));
+  const bool b = keys.family() == Family::kB;
+  keys.u32("engram.pad_token_id", b ? c.engram_pad_id : c.engram_pad_token_id);
+  if (!b) {
+    keys.u32("engram.compressed_vocab_size", c.engram_compressed_vocab);
+    std::vector<int64_t> rows;
+    for (size_t i = 0; i < c.engram_layers.size(); ++i) {
+      rows.push_back(c.engram_rows(static_cast<int>(i)));
+    }
+    keys.list("engram.num_embeddings", rows);
   }
-  keys.list("engram.num_embeddings", rows);
-  keys.list("engram.primes", c.engram_primes);
-  keys.list("engram.offsets", c.engram_offsets);
-  keys.list("engram.multipliers", c.engram_multipliers);
-  keys.list("engram.token_map", c.engram_token_map);
+  keys.hash_list("engram.primes", c.engram_primes);
+  keys.hash_list("engram.offsets", c.engram_offsets);
+  if (b) {
+    keys.hash_list("engram.multipliers", c.engram_multipliers);
+  } else {
+    keys.list("engram.multipliers", c.engram_multipliers);
+  }
+  if (keys.family() == Family::kA) {
+    keys.hash_list("engram.token_map", {c.engram_token_map.begin(), c.engram_token_map.end()});
+  } else {
+    keys.list("engram.token_map", c.engram_token_map);
+  }
 }
 
 }  // namespace
 
-void write_config(const Config& c, GgufWriter& writer) {
+void write_config(const Config& c, Family family, GgufWriter& writer) {
   writer.key_string("general.architecture", kModelArchitecture);
   writer.key_string("general.name", c.name);
-  const KeyWriter keys(writer, kModelArchitecture);
+  const KeyWriter keys(writer, kModelArchitecture, family);
   write_shape(keys, c);
   write_attention(keys, c);
   write_rope(keys, c);

@@ -64,7 +64,7 @@ NamedConfig mini_xs2() {
   c.hc_sinkhorn_iters = 15, c.hc_eps = 1e-5f;
   c.engram_layers = {2, 7};
   c.engram_max_ngram = 3, c.engram_heads = 3, c.engram_head_dim = 32, c.engram_start = 53;
-  c.engram_compressed_vocab = 100, c.engram_pad_id = 5;
+  c.engram_compressed_vocab = 100, c.engram_pad_token_id = 5;
   c.draft_targets = {6, 9};
   c.draft_stages = 2, c.draft_block = 4, c.draft_noise_id = 159, c.markov_rank = 24;
   c.draft_experts = 5, c.draft_top_k = 2;

@@ -27,8 +27,7 @@ Status ResidentExperts::run(int layer, int rows, int top_k, const int* ids, cons
     const ExpertBlob& blob = which_ == Which::kTarget ? source_.expert(layer, ids[i])
                                                       : source_.draft_expert(layer, ids[i]);
     joined_.clear();
-    for (int s = 0; s < blob.span_count; ++s) {
-      const FileSpan& span = blob.spans[static_cast<size_t>(s)];
+    for (const FileSpan& span : blob.spans) {
       joined_.insert(joined_.end(), source_.mapped(span), source_.mapped(span) + span.bytes);
     }
     const auto part = [&](ExpertPart p) {

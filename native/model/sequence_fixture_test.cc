@@ -22,7 +22,7 @@ WeightSource& test_model(const std::string& name) {
     options.config = name;
     options.expert_format = Format::kF32;
     options.dense_format = Format::kF32;
-    options.blob_layout = false;
+    options.family = Family::kA;
     const Result<SyntheticFiles> files = write_synthetic_model(options, path);
     ROTA_CHECK(files.ok(), files.status().message());
     Result<std::unique_ptr<WeightSource>> result = WeightSource::open(path);

@@ -13,6 +13,13 @@ WeightSpread linear(uint64_t fan_in) { return {0.0, 1.0 / std::sqrt(static_cast<
 constexpr double kFieldMean = 131070.0;  // of the sum of four 16-bit fields
 constexpr double kFieldStd = 37837.2;    // 65536 / sqrt(3)
 
+// Codes -1, 0, 1, 2 with shares .4, .3, .2, .1: mean 0, variance 1.
+double grid_code(uint64_t index, double z) {
+  constexpr double kZero = -0.2533, kOne = 0.5244, kTwo = 1.2816;
+  if (index % 16 < 2) return index % 16 == 0 ? -1 : 2;
+  return z < kZero ? -1 : z < kOne ? 0 : z < kTwo ? 1 : 2;
+}
+
 }  // namespace
 
 WeightSpread weight_spread(Role role, const Config& config, uint64_t row_length, bool harsh) {
@@ -54,12 +61,14 @@ SyntheticValues::SyntheticValues(const std::string& name, uint64_t seed, WeightS
 
 void SyntheticValues::fill(uint64_t first, float* out, size_t n) const {
   uint64_t counter = key_ + first * kGoldenGamma;
+  const double step = std::exp2(std::round(std::log2(spread_.std)));
   for (size_t i = 0; i < n; ++i) {
     counter += kGoldenGamma;
     const uint64_t u = splitmix64_mix(counter);
     const uint64_t sum = (u & 0xffff) + ((u >> 16) & 0xffff) + ((u >> 32) & 0xffff) + (u >> 48);
     const double z = (static_cast<double>(sum) - kFieldMean) / kFieldStd;
-    out[i] = static_cast<float>(spread_.mean + spread_.std * z);
+    out[i] = static_cast<float>(spread_.grid ? step * grid_code(first + i, z)
+                                             : spread_.mean + spread_.std * z);
   }
 }
 

@@ -19,9 +19,16 @@
 
 namespace rota {
 
+//
+// On the grid, a weight is one of -1, 0, 1, 2 times a power of two near std, by which of four
+// ranges z falls into; of every 16 weights the first is -1 and the second 2. MXFP4, Q2_K, Q3_K and
+// the float formats hold such weights exactly (the first two fix the ends of a sub-block), so files
+// in different formats are the same model.
+
 struct WeightSpread {
   double mean = 0;
   double std = 1;
+  bool grid = false;
 };
 
 // `harsh` settings (hyper-connection base x8, scale x4) make Sinkhorn mistakes visible in the

@@ -48,26 +48,29 @@ Status check_expert_format(const Config& config, Format format) {
 
 struct Choice {
   ExpertFormats experts;
-  Format dense;
+  Format dense, engram;
 };
 
 Result<Choice> choose_formats(const SyntheticOptions& options, const NamedConfig& named) {
   Choice choice;
-  const bool default_mix = named.quantised && options.blob_layout && !options.expert_format;
+  const bool default_mix =
+      named.quantised && options.family == Family::kOurs && !options.expert_format;
   choice.experts.mixed = options.mixed_experts || default_mix;
   const Format plain_default = named.quantised ? Format::kQ2_0 : Format::kF32;
   choice.experts.format = options.expert_format.value_or(plain_default);
   choice.dense = options.dense_format.value_or(named.quantised ? Format::kQ8_0 : Format::kF32);
-  if (!is_weight_format(choice.experts.format) || !is_weight_format(choice.dense)) {
+  choice.engram = options.engram_format.value_or(choice.dense);
+  if (!is_weight_format(choice.experts.format) || !is_weight_format(choice.dense) ||
+      !is_weight_format(choice.engram)) {
     return Status(Code::kUsage, "integer formats hold no weights");
   }
   if (!choice.experts.mixed) {
     ROTA_RETURN_IF_ERROR(check_expert_format(named.config, choice.experts.format));
     return choice;
   }
-  if (!options.blob_layout) {
+  if (options.family != Family::kOurs) {
     return Status(Code::kUsage,
-                  "mixed expert formats need the blob layout: a plain tensor has one format");
+                  "mixed expert formats need the layout ours: a plain tensor has one format");
   }
   for (const Format format : {Format::kPTQ1_0, Format::kQ2_0, Format::kQ3_K}) {
     ROTA_RETURN_IF_ERROR(check_expert_format(named.config, format));
@@ -109,7 +112,7 @@ class ModelWriter {
       const size_t end = ends[static_cast<size_t>(shard)];
       File& file = add_file(split ? shard_path(name, shard) : path);
       if (shard == 0) {
-        write_config(config_, file.writer);
+        write_config(config_, options_.family, file.writer);
         write_tokenizer(config_, tokenizer, file.writer);
       }
       if (split) {
@@ -153,7 +156,8 @@ class ModelWriter {
   };
 
   PlanOptions plan_options(bool sidecar) const {
-    return {options_.seed, sidecar, harsh_, options_.blob_layout, choice_.dense, choice_.experts};
+    return {options_.seed, sidecar,       harsh_,         options_.family,
+            options_.grid, choice_.dense, choice_.engram, choice_.experts};
   }
 
   File& add_file(const std::string& path) {
@@ -202,6 +206,7 @@ Result<Config> synthetic_config(const NamedConfig& named, const SyntheticTokeniz
       config.engram_token_map.push_back(id * config.engram_compressed_vocab / config.vocab);
     }
   }
+  config.engram_pad_id = config.engram_token_map[static_cast<size_t>(config.engram_pad_token_id)];
   EngramTables tables = derive_engram_tables(config);
   config.engram_primes = std::move(tables.primes);
   config.engram_offsets = std::move(tables.offsets);

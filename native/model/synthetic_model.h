@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "formats/block.h"
+#include "model/family.h"
 #include "model/named_configs.h"
 #include "model/synthetic_tokenizer.h"
 
@@ -23,7 +24,11 @@ struct SyntheticOptions {
   bool mixed_experts =
       false;  // PTQ1_0 / Q2_0 / Q3_K drawn expert by expert; expert_format is then unset
   std::optional<Format> dense_format;
-  bool blob_layout = true;  // false: three plain 3-D tensors a layer, one format for all experts
+  std::optional<Format> engram_format;  // of the Engram tables; unset: dense_format
+  // Ours has a format of its own for each expert; a and b have three 3-D tensors a layer, one
+  // format for all experts.
+  Family family = Family::kOurs;
+  bool grid = false;  // weights that several formats hold exactly, see synthetic.h
   int shards = 1;
   // Called with the bytes of all files before the first is written; an error stops there.
   std::function<Status(uint64_t bytes)> before_write;

@@ -20,7 +20,7 @@ class Planner {
   Planner(const Config& config, const PlanOptions& options) : c_(config), options_(options) {}
 
   std::vector<PlannedTensor> plan() {
-    const auto dense = options_.sidecar ? draft_tensors(c_) : target_tensors(c_);
+    const auto dense = options_.sidecar ? draft_tensors(c_) : target_tensors(c_, options_.family);
     const int layers = options_.sidecar ? c_.draft_stages : c_.layers;
     for (const ExpectedTensor& tensor : dense) {
       if (tensor.layer < 0) add_dense(tensor);
@@ -29,7 +29,8 @@ class Planner {
       for (const ExpectedTensor& tensor : dense) {
         if (tensor.layer == layer) add_dense(tensor);
       }
-      options_.blob_layout ? add_blobs(layer) : add_plain_experts(layer);
+      options_.family == Family::kOurs ? add_blobs(layer) : add_plain_experts(layer);
+      if (options_.family == Family::kB && !options_.sidecar) add_unread(layer);
     }
     return std::move(plan_);
   }
@@ -43,20 +44,23 @@ class Planner {
   // Rows that do not divide into the format's blocks stay F32 (row lengths of small configs).
   Format dense_format(const ExpectedTensor& tensor) const {
     if (role_is_f32(tensor.role)) return Format::kF32;
-    const bool fits = tensor.ne[0] % format_info(options_.dense).block_weights == 0;
-    return fits ? options_.dense : Format::kF32;
+    const bool engram = tensor.role == Role::kEngramEmbed;
+    const Format wanted = engram ? options_.engram : options_.dense;
+    return tensor.ne[0] % format_info(wanted).block_weights == 0 ? wanted : Format::kF32;
   }
 
   void add_dense(const ExpectedTensor& tensor) {
     const Format format = dense_format(tensor);
-    const auto spread = weight_spread(tensor.role, c_, tensor.ne[0], options_.harsh);
+    WeightSpread spread = weight_spread(tensor.role, c_, tensor.ne[0], options_.harsh);
+    spread.grid = options_.grid && !role_is_f32(tensor.role);
+    // The values are named after the role, whatever the file calls it.
+    const std::string name = role_tensor_name(tensor.role, tensor.layer);
     std::vector<uint64_t> ne = {tensor.ne[0]};
     if (tensor.ne[1] > 1) ne.push_back(tensor.ne[1]);
-    plan_.push_back(
-        {tensor.name, format, ne,
-         [stream = values(tensor.name, spread), shape = tensor.ne, format](TensorSink& sink) {
-           return sink.rows(stream, 0, shape[1], shape[0], format);
-         }});
+    plan_.push_back({tensor.name, format, ne,
+                     [stream = values(name, spread), shape = tensor.ne, format](TensorSink& sink) {
+                       return sink.rows(stream, 0, shape[1], shape[0], format);
+                     }});
   }
 
   struct Part {
@@ -67,8 +71,9 @@ class Planner {
     const auto dim = static_cast<uint64_t>(c_.dim), inter = static_cast<uint64_t>(c_.moe_inter);
     const bool down = which == ExpertPart::kDown;
     const uint64_t length = down ? inter : dim;
-    return {values(expert_tensor_name(layer, which), expert_spread(length)), down ? dim : inter,
-            length};
+    WeightSpread spread = expert_spread(length);
+    spread.grid = options_.grid;
+    return {values(expert_tensor_name(layer, which), spread), down ? dim : inter, length};
   }
 
   void add_plain_experts(int layer) {
@@ -83,6 +88,17 @@ class Planner {
                          return sink.rows(p.values, 0, p.rows * count, p.length, format);
                        }});
     }
+  }
+
+  // The router's bias for image tokens, which files of family B carry: random, so that a reader
+  // that mixes it up is found out.
+  void add_unread(int layer) {
+    const std::string name = "blk." + std::to_string(layer) + ".exp_probs_b_vl.bias";
+    const auto count = static_cast<uint64_t>(experts());
+    plan_.push_back(
+        {name, Format::kF32, {count}, [stream = values(name, {0, 10}), count](TensorSink& sink) {
+           return sink.rows(stream, 0, 1, count, Format::kF32);
+         }});
   }
 
   Format expert_format(int layer, int expert) const {

@@ -23,8 +23,10 @@ struct PlanOptions {
   uint64_t seed = 1;
   bool sidecar = false;
   bool harsh = false;
-  bool blob_layout = true;
+  Family family = Family::kOurs;
+  bool grid = false;
   Format dense = Format::kF32;
+  Format engram = Format::kF32;
   ExpertFormats experts;
 };
 

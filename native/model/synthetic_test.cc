@@ -163,9 +163,9 @@ TEST_CASE("options that do not fit are refused with the numbers") {
   CHECK(refusal(options, path).starts_with("expert format Q2_0 needs rows of a multiple of 64"));
   options = {};
   options.mixed_experts = true;
-  options.blob_layout = false;
+  options.family = Family::kA;
   CHECK(refusal(options, path) ==
-        "mixed expert formats need the blob layout: a plain tensor has one format");
+        "mixed expert formats need the layout ours: a plain tensor has one format");
   options = xs;
   options.dense_format = Format::kI32;
   CHECK(refusal(options, path) == "integer formats hold no weights");

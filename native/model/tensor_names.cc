@@ -12,8 +12,7 @@ struct RoleName {
   bool f32;
 };
 
-// One line a role, in the order of the enum. Spellings of GGUF family A; a second spelling of a
-// tensor would be a second name here.
+// One line a role, in the order of the enum, in the spelling of family A; family.h has the others.
 constexpr RoleName kRoles[] = {
     {Role::kTokenEmbd, "token_embd.weight", false},
     {Role::kOutputNorm, "output_norm.weight", true},
@@ -73,8 +72,9 @@ std::string block_prefix(int layer) { return "blk." + std::to_string(layer) + ".
 
 class List {
  public:
+  explicit List(Family family) : family_(family) {}
   void add(Role role, int layer, int64_t ne0, int64_t ne1 = 1) {
-    const std::string suffix = role_name(role).name;
+    const std::string suffix(spelled(family_, role_name(role).name));
     tensors_.push_back({layer < 0 ? suffix : block_prefix(layer) + suffix,
                         role,
                         layer,
@@ -83,6 +83,7 @@ class List {
   std::vector<ExpectedTensor> take() { return std::move(tensors_); }
 
  private:
+  Family family_;
   std::vector<ExpectedTensor> tensors_;
 };
 
@@ -140,9 +141,12 @@ void add_sources(const Config& c, int layer, List& list) {
 
 bool role_is_f32(Role role) { return role_name(role).f32; }
 const char* role_suffix(Role role) { return role_name(role).name; }
+std::string role_tensor_name(Role role, int layer) {
+  return (layer < 0 ? "" : block_prefix(layer)) + role_name(role).name;
+}
 
-std::vector<ExpectedTensor> target_tensors(const Config& c) {
-  List list;
+std::vector<ExpectedTensor> target_tensors(const Config& c, Family family) {
+  List list(family);
   list.add(Role::kTokenEmbd, -1, c.dim, c.vocab);
   list.add(Role::kOutputNorm, -1, c.dim);
   list.add(Role::kOutput, -1, c.dim, c.vocab);
@@ -154,7 +158,7 @@ std::vector<ExpectedTensor> target_tensors(const Config& c) {
 }
 
 std::vector<ExpectedTensor> draft_tensors(const Config& c) {
-  List list;
+  List list(Family::kA);  // all families draft with the same sidecar
   const auto targets = static_cast<int64_t>(c.draft_targets.size());
   list.add(Role::kDraftFc, -1, targets * c.dim, c.dim);
   list.add(Role::kDraftFcNorm, -1, c.dim);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/config.h"
+#include "model/family.h"
 
 namespace rota {
 
@@ -62,7 +63,7 @@ enum class Role {
 };
 
 struct ExpectedTensor {
-  std::string name;
+  std::string name;  // as the file's family spells it
   Role role;
   int layer;                   // -1: once a file
   std::array<uint64_t, 2> ne;  // ne[1] == 1 for vectors
@@ -71,11 +72,13 @@ struct ExpectedTensor {
 // Always F32 in a file (norms, hyper-connections, sinks, biases, engram gate weights); the others
 // may be any format.
 bool role_is_f32(Role role);
-const char* role_suffix(Role role);  // "attn_q_a.weight"
+const char* role_suffix(Role role);  // "attn_q_a.weight", in the spelling of family A
+// The name of a role's tensor in family A: with "blk.N." where layer >= 0.
+std::string role_tensor_name(Role role, int layer);
 
 // Dense tensors of the model and of the DSpark sidecar. Routed experts are not in these lists: see
 // below.
-std::vector<ExpectedTensor> target_tensors(const Config& config);
+std::vector<ExpectedTensor> target_tensors(const Config& config, Family family = Family::kOurs);
 std::vector<ExpectedTensor> draft_tensors(const Config& config);
 
 // Routed experts, plain layout: three 3-D tensors a layer.

@@ -44,16 +44,23 @@ void add_tensors(Sha256& hash, const Gguf& gguf) {
   }
 }
 
-void add_pages(Sha256& hash, const MmapFile& file) {
-  add_number(hash, file.size());
-  if (file.size() <= kPage * kSampledPages) {
-    hash.update(file.data(), file.size());
-    return;
+// Of the whole, however it is cut into raw parts.
+void add_range(Sha256& hash, const FileView& file, uint64_t offset, uint64_t bytes) {
+  while (bytes > 0) {
+    const uint64_t run = file.run(offset, bytes);
+    hash.update(file.within(offset, run), run);
+    offset += run;
+    bytes -= run;
   }
+}
+
+void add_pages(Sha256& hash, const FileView& file) {
+  add_number(hash, file.size());
+  if (file.size() <= kPage * kSampledPages) return add_range(hash, file, 0, file.size());
   const uint64_t last = file.size() - kPage;
   for (uint64_t i = 0; i < kSampledPages; ++i) {
     // last * i could leave 64 bits only beyond 2^60 bytes.
-    hash.update(file.data() + last * i / (kSampledPages - 1), kPage);
+    add_range(hash, file, last * i / (kSampledPages - 1), kPage);
   }
 }
 
@@ -66,7 +73,7 @@ std::string weight_fingerprint(const std::vector<const Gguf*>& files) {
     add_keys(hash, *gguf);
     add_number(hash, gguf->tensors().size());
     add_tensors(hash, *gguf);
-    for (const MmapFile& shard : gguf->shards()) add_pages(hash, shard);
+    for (const FileView& shard : gguf->shards()) add_pages(hash, shard);
   }
   return hex(hash.finish());
 }

@@ -17,7 +17,7 @@ inline SyntheticOptions options_for(const std::string& config, bool blob_layout 
                                     int shards = 1) {
   SyntheticOptions options;
   options.config = config;
-  options.blob_layout = blob_layout;
+  options.family = blob_layout ? Family::kOurs : Family::kA;
   options.shards = shards;
   return options;
 }

@@ -20,10 +20,17 @@ namespace rota {
 struct WeightTensor {
   Format format = Format::kF32;
   std::array<uint64_t, 2> ne = {0, 1};  // ne[0] row length, ne[1] rows
-  const uint8_t* data = nullptr;        // mapped; valid as long as the WeightSource
-  int file = -1;                        // index into files()
+  const uint8_t* data = nullptr;        // valid as long as the WeightSource; mapped where it can be
+  int file = -1;                        // index into files(): where it begins
   uint64_t offset = 0, bytes = 0;       // in that file
   uint64_t row_bytes = 0;
+  // An Engram table that lies in several raw parts has no `data`, but stretches of whole rows.
+  struct Stretch {
+    uint64_t first_row;
+    const uint8_t* data;
+  };
+  std::vector<Stretch> stretches;  // ascending
+  const uint8_t* row(uint64_t index) const;
   const float* f32() const {
     return reinterpret_cast<const float*>(data);
   }  // only where format is kF32
@@ -41,14 +48,16 @@ struct ExpertBlob {
   std::array<Format, 3> format = {};  // by ExpertPart: gate, up, down
   std::array<uint64_t, 3> part_offset = {};
   std::array<uint64_t, 3> part_bytes = {};
-  std::array<FileSpan, 3> spans = {};
-  int span_count = 0;
+  std::vector<FileSpan> spans;
   uint64_t bytes = 0;
 };
 
 struct WeightSourceOptions {
   std::string draft_path;  // empty: STEM.dspark.gguf beside the model if it exists
   bool want_draft = true;  // false: no sidecar, config().draft_stages is 0
+  // The Engram tables, from a file of rota-model extract-engram. Empty: the model's own, or
+  // STEM.engram.gguf beside a model that has none.
+  std::string engram_path;
 };
 
 class WeightSource {
@@ -62,7 +71,9 @@ class WeightSource {
 
   const Config& config() const;
   bool has_draft() const { return config().draft_stages > 0; }
-  // Model shards first, then the sidecar.
+  Family family() const;
+  // As they lie on the disk: model shards first, then the sidecar, then the Engram tables; a file
+  // in raw parts is its parts.
   const std::vector<std::string>& files() const;
   uint64_t file_bytes(int file) const;
 
@@ -93,7 +104,9 @@ class WeightSource {
   std::unique_ptr<Impl> impl_;
 };
 
-// STEM.dspark.gguf for STEM.gguf or STEM-00001-of-0000N.gguf.
+// STEM.dspark.gguf for STEM.gguf or STEM-00001-of-0000N.gguf, or a raw part of either.
 std::string sidecar_path(const std::string& model_path);
+// STEM.engram.gguf, likewise.
+std::string engram_table_path(const std::string& model_path);
 
 }  // namespace rota

@@ -18,6 +18,7 @@ using Json = nlohmann::ordered_json;
 Result<std::unique_ptr<WeightSource>> open(const ReadArguments& arguments) {
   WeightSourceOptions options;
   options.draft_path = arguments.draft;
+  options.engram_path = arguments.engram;
   return WeightSource::open(arguments.file, options);
 }
 
@@ -138,6 +139,7 @@ Result<Json> inspect_json(const ReadArguments& arguments) {
   ROTA_ASSIGN_OR_RETURN(const auto source, open(arguments));
   const WeightSource::Totals& totals = source->totals();
   Json out = {{"fingerprint", source->fingerprint()},
+              {"family", family_name(source->family())},
               {"config", config_json(source->config())},
               {"files", files_json(*source)},
               {"bytes",

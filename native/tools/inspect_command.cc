@@ -30,6 +30,7 @@ void print_text(const Json& j) {
               c["name"].get<std::string>().c_str(), c["layers"].get<int>(), c["dim"].get<int>(),
               c["experts"].get<int>(), c["top_k"].get<int>(), c["vocab"].get<int>(),
               c["draft_stages"].get<int>());
+  std::printf("family %s\n", j["family"].get<std::string>().c_str());
   std::printf("fingerprint %s\n", j["fingerprint"].get<std::string>().c_str());
   std::printf("files\n");
   for (const Json& file : j["files"]) {

@@ -18,10 +18,11 @@ Status inspect_command(std::span<const char* const> arguments);
 Status fingerprint_command(std::span<const char* const> arguments);
 Status rank_command(std::span<const char* const> arguments);
 
-// What the two reading commands take: FILE [--draft PATH] [--json], in any order.
+// What the two reading commands take: FILE [--draft PATH] [--engram PATH] [--json], in any order.
 struct ReadArguments {
   std::string file;
   std::string draft;
+  std::string engram;
   bool json = false;
 };
 Result<ReadArguments> parse_read_arguments(std::span<const char* const> arguments);

@@ -48,7 +48,7 @@ TEST_CASE("synth refuses with one line, and writes what it was asked for") {
   CHECK(synth({"--expert-format", "Q9"})
             .message()
             .starts_with("--expert-format: unknown format 'Q9'"));
-  CHECK(synth({"--layout", "x"}).message() == "--layout: \"x\" is neither blob nor plain");
+  CHECK(synth({"--layout", "x"}).message() == "--layout: \"x\" is none of ours, a, b");
   CHECK(synth({"--shards", "0"}).message() == "--shards: 0 is not in 1..99999");
   CHECK(synth({"--config", "mini-xs", "--out", "/no/such/folder/m.gguf"}).message() ==
         "/no/such/folder/m.gguf: cannot create: No such file or directory");
@@ -64,7 +64,7 @@ TEST_CASE("inspect counts experts by format, bytes, keys and tensors") {
   const std::vector<const char*> synth = {"--config", "mini-xs", "--expert-format",
                                           "Q8_0",     "--out",   out.c_str()};
   REQUIRE(synth_command(synth).ok());
-  const auto json = inspect_json({out, "", true});
+  const auto json = inspect_json({out, "", "", true});
   REQUIRE_MESSAGE(json.ok(), json.status().message());
   const auto& j = json.value();
   constexpr int kBlob = 3 * 64 * 32 / 32 * 34;
@@ -72,6 +72,7 @@ TEST_CASE("inspect counts experts by format, bytes, keys and tensors") {
   CHECK(j["experts"]["target"]["Q8_0"]["blob_bytes"] == kBlob);
   CHECK(j["experts"]["draft"]["Q8_0"]["experts"] == 12);
   CHECK(j["bytes"]["experts"] == 64 * kBlob);
+  CHECK(j["family"] == "ours");
   CHECK(j["config"]["layers"] == 8);
   CHECK(j["keys"]["deepseek41.block_count"] == 8);
   CHECK(j["keys"]["deepseek41.expert_weights_norm"] == true);
@@ -79,10 +80,10 @@ TEST_CASE("inspect counts experts by format, bytes, keys and tensors") {
   CHECK(j["files"].size() == 2);
   CHECK(j["tensors"][0]["name"] == "token_embd.weight");
   CHECK(j["tensors"][0]["ne"] == nlohmann::ordered_json::array({64, 128}));
-  const auto print = fingerprint_json({out, "", true});
+  const auto print = fingerprint_json({out, "", "", true});
   REQUIRE(print.ok());
   CHECK(print.value()["fingerprint"] == j["fingerprint"]);
-  CHECK(inspect_json({dir / "none", "", true}).status().code() == Code::kLoad);
+  CHECK(inspect_json({dir / "none", "", "", true}).status().code() == Code::kLoad);
 }
 
 }  // namespace

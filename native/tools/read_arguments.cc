@@ -1,4 +1,4 @@
-// FILE [--draft PATH] [--json], in any order: what inspect and fingerprint take.
+// FILE [--draft PATH] [--engram PATH] [--json], in any order: what inspect and fingerprint take.
 #include <string_view>
 #include <vector>
 
@@ -11,6 +11,8 @@ namespace {
 std::vector<Flag> read_flags(ReadArguments& a) {
   return {{"--draft", "PATH", "the DSpark sidecar, default STEM.dspark.gguf beside FILE",
            [&a](const std::string& value) { return a.draft = value, Status(); }},
+          {"--engram", "PATH", "the Engram tables, where they are a file of their own",
+           [&a](const std::string& value) { return a.engram = value, Status(); }},
           {"--json", nullptr, "one JSON object instead of text",
            [&a](const std::string&) { return a.json = true, Status(); }}};
 }
@@ -29,8 +31,9 @@ Result<ReadArguments> parse_read_arguments(std::span<const char* const> argument
     const std::string_view word = arguments[i];
     if (word.starts_with("--")) {
       flags.push_back(arguments[i]);
-      // The word after "--draft" is its value, not the file.
-      if (word == "--draft" && i + 1 < arguments.size()) flags.push_back(arguments[++i]);
+      // The word after one of these is its value, not the file.
+      if ((word == "--draft" || word == "--engram") && i + 1 < arguments.size())
+        flags.push_back(arguments[++i]);
     } else if (parsed.file.empty()) {
       parsed.file = word;
     } else {

@@ -40,11 +40,11 @@ Status set_expert_format(SyntheticOptions& options, const std::string& value) {
   return Status();
 }
 
-Status set_layout(SyntheticOptions& options, const std::string& value) {
-  if (value != "blob" && value != "plain") {
-    return Status(Code::kUsage, "\"" + value + "\" is neither blob nor plain");
+Status set_values(SyntheticOptions& options, const std::string& value) {
+  if (value != "normal" && value != "grid") {
+    return Status(Code::kUsage, "\"" + value + "\" is neither normal nor grid");
   }
-  options.blob_layout = value == "blob";
+  options.grid = value == "grid";
   return Status();
 }
 
@@ -74,8 +74,19 @@ std::vector<Flag> synth_flags(Arguments& a) {
          ROTA_ASSIGN_OR_RETURN(a.options.dense_format, parse_format(v));
          return Status();
        }},
-      {"--layout", "L", "blob (default): formats differ per expert; plain: 3-D tensors, one format",
-       [&a](const std::string& v) { return set_layout(a.options, v); }},
+      {"--engram-format", "F", "of the Engram tables (default: as --dense-format)",
+       [&a](const std::string& v) -> Status {
+         ROTA_ASSIGN_OR_RETURN(a.options.engram_format, parse_format(v));
+         return Status();
+       }},
+      {"--layout", "L",
+       "names and keys of the family ours (default; formats differ per expert), a or b",
+       [&a](const std::string& v) -> Status {
+         ROTA_ASSIGN_OR_RETURN(a.options.family, parse_family(v));
+         return Status();
+       }},
+      {"--values", "V", "normal (default), or grid: few values, the same in every format",
+       [&a](const std::string& v) { return set_values(a.options, v); }},
       {"--shards", "N", "split into STEM-00001-of-0000N.gguf (default 1: not split)",
        [&a](const std::string& v) -> Status {
          ROTA_ASSIGN_OR_RETURN(a.options.shards, parse_int(v, 1, 99999));

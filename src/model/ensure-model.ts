@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { EngineError, UserError } from '../core/errors.ts';
 import type { ProtocolModel, SynthModel } from '../schema/override.ts';
+import { fileOrPartsExist } from './file-parts.ts';
 
 export interface EnsureModelOptions {
   /** The built rota-model. */
@@ -18,7 +19,7 @@ export interface EnsureModelOptions {
 /** A path is given back as it is; a synthetic model is written when it is not there yet. Returns the model's path. */
 export async function ensureModel(model: ProtocolModel, options: EnsureModelOptions): Promise<string> {
   if ('path' in model) {
-    if (existsSync(model.path)) return model.path;
+    if (fileOrPartsExist(model.path)) return model.path;
     throw new UserError('no such model', { where: model.path, hint: 'name a file or folder that exists' });
   }
   const name = `${await modelName(model.synth, options.tool)}.gguf`;

@@ -1,6 +1,6 @@
 // Reads the keys of a GGUF v3 file. Owns the header's grammar and its limits; knows nothing of tensors' bytes or what a key means.
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { EngineError, UserError } from '../core/errors.ts';
+import { EngineError } from '../core/errors.ts';
+import { PartReader } from './file-parts.ts';
 
 export type GgufScalar = number | bigint | boolean | string;
 export type GgufValue = GgufScalar | readonly GgufValue[];
@@ -38,21 +38,8 @@ const SCALARS: ReadonlyMap<number, { readonly bytes: number; readonly read: Read
  * megabytes of tables that most callers do not need.
  */
 export function readGgufHeader(path: string, wanted: (key: string) => boolean = () => true): GgufHeader {
-  let fd: number;
-  try {
-    fd = openSync(path, 'r');
-  } catch (error) {
-    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    throw new UserError(missing ? 'no such file' : `cannot be opened (${errorText(error)})`, {
-      where: path,
-      hint: 'name a .gguf file that exists',
-    });
-  }
-  try {
-    return parse(new Cursor(fd, path), wanted);
-  } finally {
-    closeSync(fd);
-  }
+  using file = new PartReader(path);
+  return parse(new Cursor(file), wanted);
 }
 
 function parse(cursor: Cursor, wanted: (key: string) => boolean): GgufHeader {
@@ -129,26 +116,20 @@ function safe(value: bigint): number | bigint {
   return Number.isSafeInteger(number) ? number : value;
 }
 
-function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** A window that moves forward over the file: only the header is ever read. */
 class Cursor {
   readonly path: string;
   readonly size: number;
-  private readonly fd: number;
+  private readonly file: PartReader;
   private readonly decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   private window = Buffer.alloc(0);
   private windowStart = 0;
   private position = 0;
 
-  constructor(fd: number, path: string) {
-    this.fd = fd;
-    this.path = path;
-    const stat = fstatSync(fd);
-    this.size = stat.size;
-    if (!stat.isFile()) this.fail('is not a file');
+  constructor(file: PartReader) {
+    this.file = file;
+    this.path = file.path;
+    this.size = file.size;
   }
 
   get remaining(): number {
@@ -201,7 +182,7 @@ class Cursor {
     const next = Buffer.alloc(length);
     let done = 0;
     while (done < length) {
-      const got = readSync(this.fd, next, done, length - done, this.position + done);
+      const got = this.file.read(next, done, length - done, this.position + done);
       if (got === 0) this.fail('the file became shorter while it was read');
       done += got;
     }

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Tokenizer as Codec } from '@huggingface/tokenizers';
 import { EngineError, UserError } from '../core/errors.ts';
+import { fileOrPartsExist } from './file-parts.ts';
 import { type GgufHeader, readGgufHeader } from './gguf-header.ts';
 import { ggufTokenizer } from './gguf-tokenizer.ts';
 
@@ -20,16 +21,17 @@ export interface Tokenizer {
 
 /** tokenizer.json beside the weights, else the GGUF's own keys. `modelPath` is a .gguf file or a folder of safetensors. */
 export async function openTokenizer(modelPath: string): Promise<Tokenizer> {
-  if (!existsSync(modelPath)) {
+  if (!fileOrPartsExist(modelPath)) {
     throw new UserError('no such model', {
       where: modelPath,
       hint: 'name a .gguf file or a folder of weights',
     });
   }
-  const folder = statSync(modelPath).isDirectory() ? modelPath : dirname(modelPath);
+  const isFolder = existsSync(modelPath) && statSync(modelPath).isDirectory();
+  const folder = isFolder ? modelPath : dirname(modelPath);
   const jsonPath = join(folder, 'tokenizer.json');
   if (existsSync(jsonPath)) return fromJson(folder, jsonPath);
-  if (folder === modelPath) {
+  if (isFolder) {
     throw new UserError('has no tokenizer.json', {
       where: modelPath,
       hint: 'put tokenizer.json beside the weights',

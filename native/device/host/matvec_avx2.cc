@@ -275,6 +275,8 @@ void matvec_avx2(Format f, const void* w, size_t out_begin, size_t out_end, size
       return rows_of<Q2_0>(bytes, out_begin, out_end, k, x, rows, y);
     case Format::kQ2_K:
       return rows_of<Buffered<BlockQ2_K>>(bytes, out_begin, out_end, k, x, rows, y);
+    case Format::kMXFP8:
+      return rows_of<Buffered<BlockMXFP8>>(bytes, out_begin, out_end, k, x, rows, y);
     case Format::kMXFP4:
       return rows_of<Buffered<BlockMXFP4>>(bytes, out_begin, out_end, k, x, rows, y);
     case Format::kQ3_K:

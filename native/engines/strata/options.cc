@@ -45,6 +45,10 @@ std::vector<Flag> model_flags(StrataOptions& o) {
       {"--model", "PATH", "GGUF file; of a split model its first shard", text(o.model)},
       {"--draft", "PATH", "DSpark sidecar (default: MODEL's stem + .dspark.gguf, if it is there)",
        text(o.draft)},
+      {"--engram", "PATH",
+       "Engram tables of rota-model extract-engram (default: MODEL's own, else its stem + "
+       ".engram.gguf)",
+       text(o.engram)},
       {"--device", "NAME", "host (default)", text(o.device)},
       {"--threads",
        "N",

@@ -20,7 +20,7 @@ struct ShareValue {
 };
 
 struct StrataOptions {
-  std::string model, draft, device = "host", rank_file, ledger, draft_oracle, dump_routes;
+  std::string model, draft, engram, device = "host", rank_file, ledger, draft_oracle, dump_routes;
   int threads = 0;
   bool pin = true;
   SizeValue slots = SizeValue::share_of_all(0.25);  // of all routed experts

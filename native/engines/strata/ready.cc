@@ -12,6 +12,7 @@ using Json = nlohmann::ordered_json;
 Json model_of(const StrataEngine& engine) {
   const Config& config = engine.weights().config();
   return {{"name", config.name},
+          {"family", family_name(engine.weights().family())},
           {"layers", config.layers},
           {"moe_layers", config.layers},
           {"experts", config.experts},

@@ -30,6 +30,7 @@ Result<std::unique_ptr<StrataEngine>> StrataEngine::load(const StrataOptions& op
 Status StrataEngine::open() {
   WeightSourceOptions source;
   source.draft_path = options_.draft;
+  source.engram_path = options_.engram;
   // Without drafting the sidecar's weights would only take memory.
   source.want_draft = options_.draft_oracle.empty() && options_.depth.value_or(1) > 0;
   ROTA_ASSIGN_OR_RETURN(weights_, WeightSource::open(options_.model, source));
