@@ -1,9 +1,18 @@
 // Knobs of the tiers' sizes and of what moves between them: each moves its own counter, and none the output.
 
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Json, type Ready, runStrata, Strata, synthesise, temporaryFolder } from './helpers/strata.ts';
+import {
+  bin,
+  type Json,
+  type Ready,
+  runStrata,
+  Strata,
+  synthesise,
+  temporaryFolder,
+} from './helpers/strata.ts';
 import {
   BODIES,
   DRAFTED,
@@ -145,6 +154,27 @@ describe('knob: assume-memory', () => {
     writeFileSync(path.join(group, 'memory.stat'), `active_file ${512 << 20}\n`);
     expect(refuse(env).code).toBe(0);
   });
+});
+
+test('what the address space still holds is a limit too', () => {
+  const words = ['-c', 'ulimit -v 300000; exec "$0" "$@"', path.join(bin, 'rota-strata')];
+  const { status, stderr } = spawnSync('bash', [...words, '--model', model, '--ctx', '400000'], {
+    encoding: 'utf8',
+    input: '',
+  });
+  expect(stderr).toMatch(
+    /^rota-strata: out of memory: asked .*, available [\d.]+ MiB by the limit of its address space \(\/proc\/self\/limits\); lower --ctx/,
+  );
+  expect(status).toBe(4);
+});
+
+test('all exact knobs at once give the same ids and logits', async () => {
+  const sizes = ['--slots', '20x', '--arena', '12x', '--pin-share', '0.3', '--lru-window', '2'];
+  const shares = ['--pcie', 'auto', '--batch-pcie', '0.4', '--prefetch', '0.7', '--conf', '0.2'];
+  const all = await play(model, [...QUARTERS.slice(0, 2), ...sizes, ...shares]);
+  const outcome = ({ done }: Played): unknown => done.map(({ ids, digest }) => ({ ids, digest }));
+  expect(outcome(all)).toEqual(outcome(base));
+  expect(all.ready.lossy).toEqual([]);
 });
 
 describe('knob: arena', () => {
