@@ -17,7 +17,8 @@ CpuFeatures detect() {
                   __builtin_cpu_supports("f16c");
   features.avx512 = features.avx2 && __builtin_cpu_supports("avx512f") &&
                     __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-                    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vnni");
+                    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vnni") &&
+                    __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("gfni");
 #endif
   return features;
 }

@@ -7,7 +7,7 @@ namespace rota {
 
 struct CpuFeatures {
   bool avx2 = false;    // AVX2 + FMA + F16C, and the system saves their registers
-  bool avx512 = false;  // AVX-512 F, BW, VL, DQ and VNNI beside them
+  bool avx512 = false;  // AVX-512 F, BW, VL, DQ, VNNI, VBMI and GFNI beside them
 
   const char* name() const { return avx512 ? "avx512" : avx2 ? "avx2" : "portable"; }
 };

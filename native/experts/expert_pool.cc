@@ -127,10 +127,13 @@ void ExpertPool::quantise_input(RowLayout layout) {
   input_ready_[l] = true;
   const auto dim = static_cast<size_t>(shape_.dim), top_k = static_cast<size_t>(top_k_);
   const auto order = plan_->order();
-  const size_t row_bytes = quantised_row_bytes(layout, dim), rows = order.size() / top_k;
+  const size_t row_bytes = quantised_row_bytes(layout, dim);
   uint8_t* to = input_[l].data();
+  size_t rows = 0;  // not all of a row's pairs are in the plan, of a skipped row none
   for (size_t i = 0; i < order.size(); ++i) {
-    input_rows_[l][i] = to + static_cast<size_t>(order[i]) / top_k * row_bytes;
+    const size_t row = static_cast<size_t>(order[i]) / top_k;
+    rows = std::max(rows, row + 1);
+    input_rows_[l][i] = to + row * row_bytes;
   }
   const auto one = [&](int row) {
     const auto r = static_cast<size_t>(row);

@@ -108,6 +108,7 @@ void lay_out(const Rounded& in, const Order<N>& order, SplitChunk<N>& out) {
 }
 
 void lay_out(const Rounded& in, NaturalChunk& out) {
+  out.offset = 0;
   for (size_t part = 0; part < 16; ++part) {
     int hi_sum = 0, lo_sum = 0;
     for (size_t p = 16 * part; p < 16 * part + 16; ++p) {
@@ -118,6 +119,7 @@ void lay_out(const Rounded& in, NaturalChunk& out) {
     const size_t at = part / 2 + (part % 2) * 8;
     out.hi_sums[at] = static_cast<int16_t>(-4 * hi_sum);
     out.lo_sums[at] = static_cast<int16_t>(-4 * lo_sum);
+    out.offset -= 124 * (256 * hi_sum + lo_sum);
   }
   out.scale = in.scale;
 }

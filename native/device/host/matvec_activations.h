@@ -50,6 +50,8 @@ struct alignas(64) NaturalChunk {
   // -4 times the sums of hi and of lo over 16 values, even sixteenths first: codes count from 0,
   // the smallest is -4 scales.
   int16_t hi_sums[16], lo_sums[16];
+  // -124 times the sum of all: for scale * code, -124 to 128, as an unsigned byte.
+  int32_t offset;
   float scale;
 };
 

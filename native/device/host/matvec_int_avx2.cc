@@ -11,6 +11,7 @@ struct Q8_0 {
   static constexpr size_t kBytes = 8 * 34;
   using Chunk = PairsChunk;
   using Lanes = SixteenLanes;
+  static constexpr int kStreams = 1, kOutputs = 4;
   static inline float reduce(const Lanes& acc) { return reduce_sixteen(acc); }
 
   struct Weights {
@@ -54,6 +55,7 @@ struct Q2_0 {
   static constexpr size_t kBytes = 4 * 18;
   using Chunk = QuartersChunk;
   using Lanes = SixteenLanes;
+  static constexpr int kStreams = 1, kOutputs = 4;
   static inline float reduce(const Lanes& acc) { return reduce_sixteen(acc); }
 
   struct Half {  // two blocks
@@ -106,6 +108,7 @@ struct PTQ1_0 {
   static constexpr size_t kBytes = 2 * 28;
   using Chunk = TritsChunk;
   using Lanes = SixteenLanes;
+  static constexpr int kStreams = 1, kOutputs = 4;
   static inline float reduce(const Lanes& acc) { return reduce_sixteen(acc); }
 
   struct Half {  // bytes 0..15 of two blocks, or 12..27, of which all but 16..25 meet zeros
@@ -167,13 +170,16 @@ void matvec_int_avx2(Format f, const void* w, size_t out_begin, size_t out_end, 
   const uint8_t* bytes = static_cast<const uint8_t*>(w);
   switch (f) {
     case Format::kQ8_0:
-      return MatvecIntTiles<Q8_0>::run(bytes, k / 32 * 34, out_begin, out_end, k, x, rows, y);
+      return MatvecIntTiles<Variant<Q8_0>>::run(bytes, k / 32 * 34, out_begin, out_end, k, x, rows,
+                                                y);
     case Format::kQ2_0:
-      return MatvecIntTiles<Q2_0>::run(bytes, k / 64 * 18, out_begin, out_end, k, x, rows, y);
+      return MatvecIntTiles<Variant<Q2_0>>::run(bytes, k / 64 * 18, out_begin, out_end, k, x, rows,
+                                                y);
     case Format::kQ3_K:
       return matvec_q3_k_avx2(bytes, out_begin, out_end, k, x, rows, y);
     case Format::kPTQ1_0:
-      return MatvecIntTiles<PTQ1_0>::run(bytes, k / 128 * 28, out_begin, out_end, k, x, rows, y);
+      return MatvecIntTiles<Variant<PTQ1_0>>::run(bytes, k / 128 * 28, out_begin, out_end, k, x,
+                                                  rows, y);
     default:
       return;  // the format has no layout of activations: its rows never come here
   }

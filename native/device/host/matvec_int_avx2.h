@@ -34,7 +34,7 @@ struct SixteenLanes {
   __m256 half[2];  // lanes 0..7, 8..15
 };
 
-float reduce_sixteen(const SixteenLanes& acc) {
+inline float reduce_sixteen(const SixteenLanes& acc) {
   const __m256 eight = _mm256_add_ps(acc.half[0], acc.half[1]);
   const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
@@ -44,6 +44,24 @@ float reduce_sixteen(const SixteenLanes& acc) {
 inline void close(__m256& acc, __m256 t, float scale) {
   acc = _mm256_fmadd_ps(t, _mm256_set1_ps(scale), acc);
 }
+
+// A format's chunk for one output, made one for several.
+template <class Format>
+struct Variant : Format {
+  using typename Format::Chunk;
+  using typename Format::Lanes;
+  using typename Format::Weights;
+  template <int kN>
+  static inline void apply(const Weights* w, const Chunk& x, Lanes* acc) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kN; ++i) Format::apply(w[i], x, acc[i]);
+  }
+  template <int kN>
+  static inline void one(const uint8_t* p, size_t apart, const Chunk& x, Lanes* acc) {
+#pragma GCC unroll 4
+    for (size_t i = 0; i < kN; ++i) Format::one(p + i * apart, x, acc[i]);
+  }
+};
 
 }  // namespace
 

@@ -16,7 +16,7 @@ void matvec_int_portable(Format f, const void* w, size_t out_begin, size_t out_e
 // Only where the CPU has AVX2, FMA and F16C.
 void matvec_int_avx2(Format f, const void* w, size_t out_begin, size_t out_end, size_t k,
                      const void* const* x, int rows, float* const* y);
-// Only where the CPU has AVX-512 F, BW, VL, DQ and VNNI too.
+// Only where the CPU has AVX-512 F, BW, VL, DQ, VNNI, VBMI and GFNI too.
 void matvec_int_avx512(Format f, const void* w, size_t out_begin, size_t out_end, size_t k,
                        const void* const* x, int rows, float* const* y);
 

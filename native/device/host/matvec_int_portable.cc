@@ -1,6 +1,7 @@
 // The scalar reference of the integer kernel: a chunk's codes by position, then 16 lanes a row.
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "base/check.h"
 #include "device/host/matvec_activations.h"
@@ -14,16 +15,15 @@ namespace {
 
 // 256 weights of one output. A group is a run of positions whose lanes are scaled together.
 struct Codes {
-  int32_t code[320];  // by position, from 0 up (Q8_0: signed); Q3_K: times its sub-block's scale
+  int32_t
+      code[320];  // by position: from 0 up; Q8_0 signed; Q3_K signed, times its sub-block's scale
   int groups;
   float scale[4][kIntLanes];
-  int16_t sub_scale[16];  // Q3_K: even sixteenths first
 };
 
 struct Values {
-  int32_t x[320];  // by position
-  const int32_t* offset;
-  const int16_t *hi_sums, *lo_sums;
+  int32_t x[320];         // by position
+  const int32_t* offset;  // of the lanes, or nullptr
   float scale;
 };
 
@@ -66,10 +66,7 @@ void decode_q3_k(const uint8_t* chunk, int* natural, Codes& out) {
     const int half = w / 128, lane = w % 32, step = w % 128 / 32;
     const int low = block.qs[32 * half + lane] >> (2 * step) & 3;
     const int high = block.hmask[lane] >> (4 * half + step) & 1;
-    natural[w] = (low + 4 * high) * q3_k_scale(block.scales, w / 16);
-  }
-  for (int k = 0; k < 16; ++k) {
-    out.sub_scale[k / 2 + k % 2 * 8] = static_cast<int16_t>(q3_k_scale(block.scales, k));
+    natural[w] = (low + 4 * high - 4) * q3_k_scale(block.scales, w / 16);
   }
   for (float& scale : out.scale[0]) scale = fp16_to_float(block.d);
 }
@@ -117,7 +114,6 @@ void read_split(const Chunk& chunk, Values& out) {
 
 void read(RowLayout layout, const void* row, size_t c, Values& out) {
   out.offset = nullptr;
-  out.hi_sums = out.lo_sums = nullptr;
   if (layout == RowLayout::kPairs) {
     const PairsChunk& chunk = static_cast<const PairsChunk*>(row)[c];
     for (size_t p = 0; p < kIntChunk; ++p) out.x[p] = chunk.x[p];
@@ -133,8 +129,6 @@ void read(RowLayout layout, const void* row, size_t c, Values& out) {
   } else {
     const NaturalChunk& chunk = static_cast<const NaturalChunk*>(row)[c];
     read_split(chunk, out);
-    out.hi_sums = chunk.hi_sums;
-    out.lo_sums = chunk.lo_sums;
   }
 }
 
@@ -145,13 +139,11 @@ void accumulate(RowLayout layout, const Codes& codes, const Values& values, floa
   for (int g = 0; g < codes.groups; ++g) {
     int32_t sums[kIntLanes] = {};
     if (values.offset != nullptr) std::memcpy(sums, values.offset, sizeof sums);
-    if (values.hi_sums != nullptr) {
-      for (size_t i = 0; i < 16; ++i) {
-        sums[i / 2] += codes.sub_scale[i] * (256 * values.hi_sums[i] + values.lo_sums[i]);
-      }
-    }
     for (size_t p = static_cast<size_t>(g) * group; p < static_cast<size_t>(g + 1) * group; ++p) {
       sums[p % run / (run / kIntLanes)] += codes.code[p] * values.x[p];
+    }
+    if (layout == RowLayout::kNatural) {  // one scale: the first lane has all
+      for (size_t j = 1; j < kIntLanes; ++j) sums[0] += std::exchange(sums[j], 0);
     }
     for (size_t j = 0; j < kIntLanes; ++j) {
       t[j] = std::fma(static_cast<float>(sums[j]), codes.scale[g][j], t[j]);

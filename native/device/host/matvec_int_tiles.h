@@ -11,73 +11,102 @@ namespace rota {
 
 // A variant F has
 //   kBytes                          of a chunk of 256 weights
+//   kStreams                        outputs of a single row in flight: they share its activations
+//   kOutputs                        outputs that share a loaded chunk of many rows
 //   Chunk                           of the activations
-//   Lanes                           16 float lanes, value-initialised to 0; reduce(Lanes)
-//   Weights, decode(bytes, Weights&), apply(Weights, Chunk, Lanes&)    a chunk for many rows
-//   one(bytes, Chunk, Lanes&)       both at once for a single row, nothing stored between
+//   Lanes                           float lanes, value-initialised to 0; reduce(Lanes)
+//   Weights, decode(bytes, Weights&)
+//   apply<kN>(Weights*, Chunk, Lanes*)             kN outputs' decoded chunks times a row's
+//   one<kN>(bytes, apart, Chunk, Lanes*)           both at once; output i's bytes at bytes + i *
+//   apart
 template <class F>
 struct MatvecIntTiles {
   using Chunk = typename F::Chunk;
   using Lanes = typename F::Lanes;
   static constexpr int kRows = 16;       // rows that share a decoded chunk
   static constexpr size_t kChunk = 256;  // kIntChunk
-  // Bytes prefetched ahead, past the end of the weight row into the next one. So one output at a
-  // time: the matrix is a single stream.
+  // Bytes prefetched ahead in a stream of weights, past the end of a weight row into the next one.
   static constexpr size_t kAhead = 3072;
 
   static void run(const uint8_t* w, size_t row_bytes, size_t begin, size_t end, size_t k,
                   const void* const* x, int rows, float* const* y) {
     const size_t chunks = k / kChunk, left = row_bytes - chunks * F::kBytes;
+    size_t o = begin;
     if (rows == 1) {
+      // Stream i runs through the i-th part of the outputs, so that each is one stretch of memory.
       const Chunk* in = static_cast<const Chunk*>(x[0]);
-      for (size_t o = begin; o < end; ++o) y[0][o] = one_row(w + o * row_bytes, chunks, left, in);
+      const size_t part = (end - begin) / F::kStreams;
+      for (; o < begin + part; ++o)
+        one_row<F::kStreams>(w + o * row_bytes, part * row_bytes, chunks, left, in, y[0] + o, part);
+      for (o = begin + part * F::kStreams; o < end; ++o)
+        one_row<1>(w + o * row_bytes, 0, chunks, left, in, y[0] + o, 0);
       return;
     }
-    for (size_t o = begin; o < end; ++o) {
-      for (int r = 0; r < rows; r += kRows) {
-        const int count = rows - r < kRows ? rows - r : kRows;
-        many_rows(w + o * row_bytes, chunks, left, x + r, count, y + r, o);
-      }
-    }
+    for (; o + F::kOutputs <= end; o += F::kOutputs)
+      many_rows<F::kOutputs>(w + o * row_bytes, row_bytes, chunks, left, x, rows, y, o);
+    for (; o < end; ++o) many_rows<1>(w + o * row_bytes, row_bytes, chunks, left, x, rows, y, o);
   }
 
  private:
   static inline void prefetch(const uint8_t* at) {
 #pragma GCC unroll 8
-    for (size_t i = 0; i < F::kBytes; i += 64) __builtin_prefetch(at + kAhead + i);
+    for (size_t i = 0; i < F::kBytes; i += 64) __builtin_prefetch(at + i);
   }
 
-  static float one_row(const uint8_t* w, size_t chunks, size_t left, const Chunk* x) {
-    Lanes acc = {};
+  template <int kN>
+  static void one_row(const uint8_t* w, size_t apart, size_t chunks, size_t left, const Chunk* x,
+                      float* y, size_t y_apart) {
+    Lanes acc[kN] = {};
     for (size_t c = 0; c < chunks; ++c, w += F::kBytes) {
-      prefetch(w);
-      F::one(w, x[c], acc);
+#pragma GCC unroll 4
+      for (size_t i = 0; i < kN; ++i) prefetch(w + i * apart + kAhead);
+      F::template one<kN>(w, apart, x[c], acc);
     }
     if (left != 0) {
-      uint8_t padded[F::kBytes] = {};
-      std::memcpy(padded, w, left);
-      F::one(padded, x[chunks], acc);
+      uint8_t padded[kN][F::kBytes] = {};
+      for (size_t i = 0; i < kN; ++i) std::memcpy(padded[i], w + i * apart, left);
+      F::template one<kN>(padded[0], F::kBytes, x[chunks], acc);
     }
-    return F::reduce(acc);
+    for (size_t i = 0; i < kN; ++i) y[i * y_apart] = F::reduce(acc[i]);
   }
 
-  static void many_rows(const uint8_t* w, size_t chunks, size_t left, const void* const* x,
-                        int rows, float* const* y, size_t o) {
-    Lanes acc[kRows] = {};
-    typename F::Weights weights;
-    const auto at = [&](int r) { return static_cast<const Chunk*>(x[r]); };
-    for (size_t c = 0; c < chunks; ++c) {
-      prefetch(w + c * F::kBytes);
-      F::decode(w + c * F::kBytes, weights);
-      for (int r = 0; r < rows; ++r) F::apply(weights, at(r)[c], acc[r]);
+  template <int kN>
+  static void many_rows(const uint8_t* w, size_t row_bytes, size_t chunks, size_t left,
+                        const void* const* x, int rows, float* const* y, size_t o) {
+    for (int first = 0; first < rows; first += kRows) {
+      const int count = rows - first < kRows ? rows - first : kRows;
+      Lanes acc[kRows][kN] = {};
+      const uint8_t* at = w;
+      for (size_t c = 0; c < chunks; ++c, at += F::kBytes) {
+        // Where the next outputs' weights will be.
+        for (size_t i = 0; i < kN; ++i) prefetch(at + (kN + i) * row_bytes);
+        chunk_of_rows<kN>(at, row_bytes, x + first, c, count, acc);
+      }
+      if (left != 0) {
+        uint8_t padded[kN][F::kBytes] = {};
+        for (size_t i = 0; i < kN; ++i) std::memcpy(padded[i], at + i * row_bytes, left);
+        chunk_of_rows<kN>(padded[0], F::kBytes, x + first, chunks, count, acc);
+      }
+      for (int r = 0; r < count; ++r) {
+        for (size_t i = 0; i < kN; ++i) y[first + r][o + i] = F::reduce(acc[r][i]);
+      }
     }
-    if (left != 0) {
-      uint8_t padded[F::kBytes] = {};
-      std::memcpy(padded, w + chunks * F::kBytes, left);
-      F::decode(padded, weights);
-      for (int r = 0; r < rows; ++r) F::apply(weights, at(r)[chunks], acc[r]);
+  }
+
+  template <int kN>
+  static inline void chunk_of_rows(const uint8_t* w, size_t apart, const void* const* x, size_t c,
+                                   int rows, Lanes (*acc)[kN]) {
+    typename F::Weights weights[kN];
+    for (size_t i = 0; i < kN; ++i) F::decode(w + i * apart, weights[i]);
+    for (int r = 0; r < rows; ++r) {
+      const Chunk& in = static_cast<const Chunk*>(x[r])[c];
+      Lanes sums[kN];
+#pragma GCC unroll 4
+      for (size_t i = 0; i < kN; ++i) sums[i] = acc[r][i];
+      F::template apply<kN>(weights, in, sums);
+#pragma GCC unroll 4
+      for (size_t i = 0; i < kN; ++i) acc[r][i] = sums[i];
     }
-    for (int r = 0; r < rows; ++r) y[r][o] = F::reduce(acc[r]);
   }
 };
 

@@ -8,13 +8,16 @@ namespace {
 struct Q3_K {
   static constexpr size_t kBytes = 110;
   using Chunk = NaturalChunk;
-  using Lanes = SixteenLanes;
-  static inline float reduce(const Lanes& acc) { return reduce_sixteen(acc); }
+  struct Lanes {
+    __m128 first;  // lane 0 alone
+  };
+  static constexpr int kStreams = 1, kOutputs = 4;
+  static inline float reduce(const Lanes& acc) { return _mm_cvtss_f32(acc.first); }
 
   struct Weights {
     __m256i code[8], scale[8];  // of 32 weights; their two scales, eight words each
     __m256i scales;             // even ones in the lower half
-    __m256 d;
+    __m128 d;
   };
   // Sixteen six-bit scales minus 32: low nibbles from bytes 0..7, top bits from bytes 8..11.
   static inline __m256i unpack_scales(const uint8_t* p) {
@@ -57,13 +60,17 @@ struct Q3_K {
     return _mm256_add_epi32(_mm256_madd_epi16(_mm256_slli_epi16(scales, 8), load32(x.hi_sums)),
                             _mm256_madd_epi16(scales, load32(x.lo_sums)));
   }
-  static inline void finish(const __m256i* sums, __m256 d, const Chunk& x, Lanes& acc) {
-    close(acc.half[0], _mm256_mul_ps(_mm256_cvtepi32_ps(sums[0]), d), x.scale);
-    close(acc.half[1], _mm256_mul_ps(_mm256_cvtepi32_ps(sums[1]), d), x.scale);
+  static inline void finish(const __m256i* sums, __m128 d, const Chunk& x, Lanes& acc) {
+    const __m256i eight = _mm256_add_epi32(sums[0], sums[1]);
+    const __m128i four =
+        _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+    const __m128i two = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+    const __m128i one = _mm_add_epi32(two, _mm_shuffle_epi32(two, 0xb1));
+    acc.first = _mm_fmadd_ss(_mm_mul_ss(_mm_cvtepi32_ps(one), d), _mm_set_ss(x.scale), acc.first);
   }
   static inline void decode(const uint8_t* p, Weights& w) {
     w.scales = unpack_scales(p + 96);
-    w.d = scale_of(p + 108);
+    w.d = _mm_cvtph_ps(spread_half(p + 108));
     const __m256i high = load32(p);
 #pragma GCC unroll 8
     for (int g = 0; g < 8; ++g) {
@@ -86,7 +93,7 @@ struct Q3_K {
       const __m256i code = code_of_group(high, load32(p + 32 + 32 * (g / 4)), g);
       add_group(code, scale_of_group(scales, g), x, g, sums);
     }
-    finish(sums, scale_of(p + 108), x, acc);
+    finish(sums, _mm_cvtph_ps(spread_half(p + 108)), x, acc);
   }
 };
 
@@ -94,7 +101,7 @@ struct Q3_K {
 
 void matvec_q3_k_avx2(const uint8_t* w, size_t out_begin, size_t out_end, size_t k,
                       const void* const* x, int rows, float* const* y) {
-  MatvecIntTiles<Q3_K>::run(w, k / 256 * 110, out_begin, out_end, k, x, rows, y);
+  MatvecIntTiles<Variant<Q3_K>>::run(w, k / 256 * 110, out_begin, out_end, k, x, rows, y);
 }
 
 }  // namespace rota
