@@ -1,8 +1,14 @@
 // Records of a wrong shape: every part that is missing or of another type is named, and nothing good is refused.
 
+import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { InvalidRecordError } from '../../src/core/errors.ts';
+import { readPlan, readVerdict } from '../../src/results/read.ts';
+import { runFolder } from '../../src/results/run-folder.ts';
+
 import { planFault, verdictFault } from '../../src/results/shapes.ts';
 import { makeRecord, twice, verdictOf } from '../core/verdict/record.ts';
+import { temporaryFolder } from '../engines/helpers/fake.ts';
 
 const record = makeRecord({
   ...twice,
@@ -63,4 +69,33 @@ test('the first fault is named by its place; what is not known yet is left alone
     'complete: Invalid input: expected boolean, received string',
   );
   expect(verdictFault({ ...verdict, steadiness: 1 })).toBeNull();
+});
+
+test('a file of a wrong shape is a record that was altered, and so is one of a later version', () => {
+  using folder = temporaryFolder();
+  const run = runFolder(folder.path);
+  const told = (read: () => unknown): string => {
+    try {
+      return JSON.stringify(read());
+    } catch (error) {
+      expect(error).toBeInstanceOf(InvalidRecordError);
+      return (error as Error).message.replaceAll(folder.path, '<run>');
+    }
+  };
+  const verdict = (text: string): string => {
+    writeFileSync(run.verdict, text);
+    return told(() => readVerdict(run));
+  };
+  expect(told(() => readVerdict(run))).toBe('null');
+  expect(told(() => readPlan(run))).toBe('<run>: has no plan.json, so it is no run folder');
+  expect([verdict('{'), verdict('{}'), verdict('{"schemaVersion":2}'), verdict('[]')]).toMatchInlineSnapshot(`
+    [
+      "<run>/verdict.json: is not JSON: the record was altered after it was written",
+      "<run>/verdict.json: schemaVersion: Invalid input: expected 1: the record was altered after it was written",
+      "<run>/verdict.json: schema version 2; this rota reads version 1",
+      "<run>/verdict.json: Invalid input: expected object, received array: the record was altered after it was written",
+    ]
+  `);
+  writeFileSync(run.plan, JSON.stringify({ ...record.plan, arms: {} }));
+  expect(told(() => readPlan(run))).toContain('<run>/plan.json: arms: ');
 });

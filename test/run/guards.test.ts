@@ -71,6 +71,19 @@ test('rerun: a run is repeated until it is quiet, whichever arm it is; all stay 
   expect(notes.filter((note) => note.includes('was disturbed'))).toHaveLength(3);
 });
 
+test('rerun: a disturbed run has not failed: when it then fails once it is repeated as any other', async () => {
+  using folder = temporaryFolder();
+  const session = { startTelemetry: loadOf((_, attempt) => (attempt < 2 ? 0.5 : 0.01)) };
+  const arms = { base: {}, frail: { play: 'crash-second' } };
+  const run = await runFakes(folder.path, arms, { extra: guards('rerun'), session });
+  const ends = eventsOf(run.events, 'run_end').filter((end) => end.run.endsWith('.frail'));
+  expect(ends.map(({ status, tripped }) => [status, tripped !== undefined])).toEqual([
+    ['void', true],
+    ['void', false],
+    ['ok', false],
+  ]);
+});
+
 test('rerun: after three repeats, counted over sessions, a run is kept with its flags', async () => {
   using folder = temporaryFolder();
   const protocol = fakeProtocol(folder.path, { base: {}, fast: { rate: 3000 } }, { extra: guards('rerun') });

@@ -132,3 +132,17 @@ test('an engine that never becomes steady is measured at the cap and shown as no
     verdict.warnings.some((warning) => warning.startsWith('not steady when measured in 1 of 2 runs')),
   ).toBe(true);
 });
+
+test('an arm that samples otherwise is asked so, in every window, and is never the same output', async () => {
+  using folder = temporaryFolder();
+  const override = { sampling: { temperature: 0.5, seed: 7 } };
+  const play = 'echoes-sampling';
+  const arms = { base: { play }, warm: { play, override }, same: { play, rate: 1900 } };
+  const { events, verdict, plan } = await runFakes(folder.path, arms);
+  for (const window of eventsOf(events, 'window')) {
+    expect(window.result.ids?.[0]).toBe(window.run.endsWith('.warm') ? 50 + 10 + 7 : 0 + 10 + 1);
+  }
+  expect(plan.arms[1]?.sampling).toEqual({ temperature: 0.5, topP: 1, seed: 7 });
+  const output = (arm: string) => verdict.arms.find((row) => row.arm === arm)?.output;
+  expect([output('warm'), output('same')]).toEqual(['LX', 'L0']);
+});

@@ -47,7 +47,10 @@ function bench(folder: string, arms: string): string {
     'engines/toy.yaml': TOY,
     'engines/alien.yaml': ENGINE(
       'alien',
-      'knobs: {warp: {type: int, flag: --warp, effect: lossy, summary: s}}\n',
+      `knobs:
+  warp: {type: int, flag: --warp, effect: lossy, summary: s}
+  room: {type: size, flag: --room, effect: exact, summary: s}
+`,
     ),
     'prose.yaml': 'prompts: [{text: a}, {text: b}]\nwarmup: [{text: c}, {text: d}]\n',
     'm.gguf': '',
@@ -153,7 +156,7 @@ test('mistakes in an override are told where they are', async () => {
       "<folder>/p.yaml:8:27: arms.odd.override.build: needs binary (a path) or ref (a commit, branch or tag), and not both",
       "<folder>/p.yaml:8:36: there is no such program; arm odd would run <folder>/bin/gone",
       "<folder>/p.yaml:8:33: a build of a commit needs a git checkout; name a branch, a tag or a commit of this repository, or a program with binary",
-      "<folder>/p.yaml:8:9: arms.odd.rate: the engine has no such knob; valid: warp",
+      "<folder>/p.yaml:8:9: arms.odd.rate: the engine has no such knob; valid: warp, room",
       "<folder>/p.yaml:8:28: there is no engine "alein"; did you mean "alien"?",
       "<folder>/p.yaml:8:42: arms.odd.override.build: alien is not built by Rota",
       "<folder>/p.yaml:8:44: arms.odd.override.sampling.temperature: must be at least 0, got -1",
@@ -200,6 +203,8 @@ test('a build of another commit is made beside the tree, once, and the tree is l
   git('add', '.');
   git('commit', '--quiet', '-m', 'old');
   git('tag', 'v1');
+  write(root, { 'native/CMakeLists.txt': CMAKE('newer') });
+  git('commit', '--quiet', '-a', '-m', 'newer');
   write(root, { 'native/CMakeLists.txt': CMAKE('new') });
   const { arms } = await plan(root, '  base:\n  old: {override: {build: {ref: v1}}}');
   const before = git('status', '--porcelain');

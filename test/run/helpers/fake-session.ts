@@ -13,11 +13,17 @@ import type { Progress } from '../../../src/run/progress.ts';
 import { runSession, type SessionOptions, type SessionOutcome } from '../../../src/run/session.ts';
 import type { Subjects } from '../../../src/run/subjects.ts';
 import { type CompleteProtocol, completeProtocol } from '../../../src/schema/load.ts';
+import type { ArmOverride } from '../../../src/schema/override.ts';
 import { parseProtocol } from '../../../src/schema/protocol.ts';
 import { FAKE_ENGINE } from '../../engines/helpers/fake.ts';
 
 export interface Arms {
-  readonly [name: string]: { readonly play?: string; readonly rate?: number; readonly shift?: number };
+  readonly [name: string]: {
+    readonly play?: string;
+    readonly rate?: number;
+    readonly shift?: number;
+    readonly override?: ArmOverride;
+  };
 }
 
 function descriptorYaml(readyS: number, program: string): string {
@@ -86,10 +92,16 @@ export function fakeProtocol(
   return { complete: completeProtocol(parseProtocol(text, 'p.yaml'), folder, engines), text, folder };
 }
 
-/** As findSubjects would, for arms without overrides. */
-function fakeSubjects({ arms, descriptor }: CompleteProtocol, folder: string): Subjects {
+/** As findSubjects would, for arms that override nothing but the sampling. */
+function fakeSubjects({ arms, descriptor, protocol }: CompleteProtocol, folder: string): Subjects {
   const subject = { descriptor, model: path.join(folder, 'model'), binary: null, overrides: [] };
-  return Object.fromEntries(Object.keys(arms).map((name) => [name, subject]));
+  return Object.fromEntries(
+    Object.keys(arms).map((name) => {
+      const own = protocol.arms[name]?.override?.sampling;
+      const sampling = { ...protocol.sampling, ...own };
+      return [name, own === undefined ? subject : { ...subject, sampling, overrides: ['sampling'] }];
+    }),
+  );
 }
 
 export function preparedPlan({ complete, text, folder }: FakeProtocol): Plan {
