@@ -1,5 +1,5 @@
-// Owned, aligned memory. Running out is a Status that names the bytes; knows nothing of what is
-// stored.
+// Owned, aligned memory, on huge pages where they are wanted and there are some. Running out is a
+// Status that names the bytes; knows nothing of what is stored.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,10 @@ class AlignedBuffer {
   AlignedBuffer& operator=(AlignedBuffer&& other) noexcept;
   ~AlignedBuffer();
 
-  // alignment: a power of two >= sizeof(void*). huge_pages asks the kernel for transparent huge
-  // pages; it may decline. Contents are unspecified. kOutOfMemory names the bytes asked.
+  // alignment: a power of two >= sizeof(void*), at most 2 MiB. huge_pages: the buffer is large and
+  // lives long, so it asks for huge pages unless this process wants none (memory_placement.h):
+  // reserved ones first, else transparent ones, and the kernel may decline both. Contents are
+  // unspecified. kOutOfMemory names the bytes asked.
   static Result<AlignedBuffer> allocate(size_t bytes, size_t alignment = kCacheLine,
                                         bool huge_pages = false);
 
@@ -37,8 +39,11 @@ class AlignedBuffer {
   size_t size() const { return size_; }
 
  private:
+  void free();
+
   uint8_t* data_ = nullptr;
   size_t size_ = 0;
+  size_t mapped_ = 0;  // bytes to unmap; 0: from the heap
 };
 
 }  // namespace rota

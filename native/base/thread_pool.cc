@@ -92,6 +92,7 @@ struct ThreadPool::Impl {
   int64_t spin_ns = 0;
   int64_t busy_ns = 0;
   std::vector<std::thread> workers;
+  std::vector<int> caller_cpus, caller_before;  // before: empty unless it was placed
 
   // Claims and runs tasks of `job` until none is left; the thread that finishes the last one opens
   // `done`.
@@ -133,34 +134,72 @@ struct ThreadPool::Impl {
 
 namespace {
 
-void name_and_pin(std::thread& thread, const std::string& name, int cpu) {
-  constexpr size_t kKernelNameLength = 15;
-  pthread_setname_np(thread.native_handle(), name.substr(0, kKernelNameLength).c_str());
-  if (cpu < 0) return;
+// A refused pin costs speed, never results; placed_cpus() shows it.
+void put_on(pthread_t thread, const std::vector<int>& cpus) {
+  if (cpus.empty()) return;
   cpu_set_t set;
   CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  // A refused pin costs speed, never results.
-  (void)pthread_setaffinity_np(thread.native_handle(), sizeof(set), &set);
+  for (const int cpu : cpus) CPU_SET(cpu, &set);
+  (void)pthread_setaffinity_np(thread, sizeof(set), &set);
+}
+
+std::vector<int> cpus_of(pthread_t thread) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cpus;
+  if (pthread_getaffinity_np(thread, sizeof(set), &set) != 0) return cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+std::vector<std::vector<int>> default_cpus(size_t threads, bool pin) {
+  std::vector<std::vector<int>> cpus(threads);
+  const std::vector<int> cores = allowed_core_cpus();
+  if (!pin || threads > cores.size()) return cpus;
+  for (size_t i = 1; i < threads; ++i) cpus[i] = {cores[i]};
+  return cpus;
 }
 
 }  // namespace
 
 ThreadPool::ThreadPool(const ThreadPoolOptions& options) : impl_(std::make_unique<Impl>()) {
-  const int threads = options.threads > 0 ? options.threads : usable_cores();
+  const int wanted = options.cpus.empty() ? options.threads : static_cast<int>(options.cpus.size());
+  const auto threads = static_cast<size_t>(wanted > 0 ? wanted : usable_cores());
   impl_->spin_ns = int64_t{options.spin_us} * 1000;
-  const std::vector<int> cpus = allowed_core_cpus();
-  const bool pin = options.pin && threads <= static_cast<int>(cpus.size());
-  impl_->workers.reserve(static_cast<size_t>(threads - 1));
-  for (int i = 1; i < threads; ++i) {
+  const auto cpus = options.cpus.empty() ? default_cpus(threads, options.pin) : options.cpus;
+  impl_->caller_cpus = cpus.front();
+  impl_->workers.reserve(threads - 1);
+  for (size_t i = 1; i < threads; ++i) {
     try {
       impl_->workers.emplace_back([impl = impl_.get()] { impl->worker_loop(); });
     } catch (const std::system_error& error) {
       ROTA_CHECK(false, "cannot start thread", i, "of", threads, error.what());
     }
-    name_and_pin(impl_->workers.back(), options.name + "-" + std::to_string(i),
-                 pin ? cpus[static_cast<size_t>(i)] : -1);
+    constexpr size_t kKernelNameLength = 15;
+    const pthread_t handle = impl_->workers.back().native_handle();
+    const std::string name = options.name + "-" + std::to_string(i);
+    pthread_setname_np(handle, name.substr(0, kKernelNameLength).c_str());
+    put_on(handle, cpus[i]);
   }
+}
+
+void ThreadPool::place_caller() {
+  if (impl_->caller_cpus.empty() || !impl_->caller_before.empty()) return;
+  impl_->caller_before = cpus_of(pthread_self());
+  put_on(pthread_self(), impl_->caller_cpus);
+}
+
+void ThreadPool::release_caller() {
+  put_on(pthread_self(), impl_->caller_before);
+  impl_->caller_before.clear();
+}
+
+std::vector<std::vector<int>> ThreadPool::placed_cpus() const {
+  std::vector<std::vector<int>> cpus = {cpus_of(pthread_self())};
+  for (std::thread& worker : impl_->workers) cpus.push_back(cpus_of(worker.native_handle()));
+  return cpus;
 }
 
 ThreadPool::~ThreadPool() {

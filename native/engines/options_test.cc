@@ -20,13 +20,14 @@ Result<ParsedOptions> parse(std::vector<const char*> arguments,
 }  // namespace
 
 TEST_CASE("flags take their value beside them or after =") {
-  const auto parsed = parse({"--model", "m.gguf", "--slots=10%", "--pcie", "0.5", "--pin", "off"});
+  const auto parsed =
+      parse({"--model", "m.gguf", "--slots=10%", "--pcie", "0.5", "--affinity", "none"});
   REQUIRE(parsed.ok());
   const StrataOptions& o = parsed.value().options;
   CHECK(o.model == "m.gguf");
   CHECK(o.slots.share == doctest::Approx(0.1));
   CHECK(o.pcie.share == 0.5);
-  CHECK(!o.pin);
+  CHECK(o.machine.affinity.kind == Affinity::Kind::kNone);
   CHECK(!o.depth.has_value());
   CHECK(parse({"--model"}).status().message() == "--model needs a value: --model PATH");
   CHECK(parse({"--help=yes"}).status().message() == "--help takes no value");
@@ -96,7 +97,7 @@ TEST_CASE("the family's variables stand in for flags, and a flag wins") {
   CHECK(o.depth == 1);
   CHECK(o.confidence == 0.5);
   CHECK(o.prompt_batch == 12288);
-  CHECK(o.threads == 48);
+  CHECK(o.machine.threads == 48);
   REQUIRE(o.from_environment.size() == 5);
   CHECK(o.environment_notes ==
         std::vector<std::string>{"CONF is set in the environment and not read: write "

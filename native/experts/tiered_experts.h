@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,10 @@ class TieredExperts : public CountedExperts {
   void log_routes(RouteLog* routes) { routes_ = routes; }
 
   const Placement& placement() const { return placement_; }
+  // What holds the experts in RAM: slots and arena.
+  std::vector<std::span<const uint8_t>> memory() const {
+    return {{slots_.data(), slots_.size()}, {arena_.data(), arena_.size()}};
+  }
   // What was measured for shares that are chosen; unknown for those that were given.
   const MissCosts& single_costs() const { return single_costs_; }
   const MissCosts& batch_costs() const { return batch_costs_; }

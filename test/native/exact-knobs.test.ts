@@ -64,7 +64,7 @@ test.each([
   ['--threads', '3'],
   ['--prompt-batch', '1'],
   ['--prompt-batch', '7'],
-  ['--pin', 'off'],
+  ['--affinity', 'none'],
   ['--prefetch', '5'],
 ])('%s %s gives the same output and the same decode counters', async (...knobs) => {
   const { done } = await run(...QUARTERS, ...knobs);

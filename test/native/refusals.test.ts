@@ -33,7 +33,7 @@ test.each([
   ],
   [['--pcie', '1.5'], 2, '--pcie: 1.5 is not in 0..1'],
   [['--depth', 'five'], 2, '--depth: "five" is not a whole number'],
-  [['--pin', 'yes'], 2, '--pin: "yes" is neither on nor off'],
+  [['--huge-pages', 'yes'], 2, '--huge-pages: "yes" is neither on nor off'],
   [
     ['--device', 'cuda:0'],
     3,

@@ -36,6 +36,7 @@ void add_tier_lines(const StrataEngine& engine, std::vector<std::string>& lines)
   if (engine.budget()) lines.push_back(engine.budget()->line());
   lines.push_back(tier_line(engine.device().name(), experts.placement(), engine.load_ms() * 1e-3));
   lines.push_back(slots_line(engine));
+  lines.push_back(machine_line(o.machine, engine.machine()));
   const bool host = o.device == "host";
   if (o.pcie.machine) lines.push_back(split_line("pcie", experts.single_costs(), host));
   if (o.batch_pcie.machine) lines.push_back(split_line("batch-pcie", experts.batch_costs(), host));

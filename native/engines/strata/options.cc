@@ -50,12 +50,6 @@ std::vector<Flag> model_flags(StrataOptions& o) {
        ".engram.gguf)",
        text(o.engram)},
       {"--device", "NAME", "host (default)", text(o.device)},
-      {"--threads",
-       "N",
-       "compute threads; 0 = physical cores (default 0)",
-       whole(o.threads, 0, 1024),
-       {{"DS4_THREADS"}}},
-      {"--pin", "on|off", "pin each compute thread to a core (default on)", on_off(o.pin)},
       {"--ctx", "N", "positions a sequence can have (default 4096)", whole(o.ctx, 1, INT_MAX)},
       {"--prompt-batch",
        "N",
@@ -142,6 +136,7 @@ Result<ParsedOptions> parse_strata_options(std::span<const char* const> argument
   bool help = false, version = false;
   std::vector<Flag> flags = model_flags(o);
   for (Flag& flag : tier_flags(o)) flags.push_back(std::move(flag));
+  for (Flag& flag : machine_flags(o.machine)) flags.push_back(std::move(flag));
   const auto set = [](bool& target) {
     return [&target](const std::string&) {
       target = true;

@@ -9,6 +9,7 @@
 #include "base/flags.h"
 #include "base/status.h"
 #include "engines/size_value.h"
+#include "engines/strata/machine.h"
 #include "model/model.h"
 
 namespace rota {
@@ -21,8 +22,7 @@ struct ShareValue {
 
 struct StrataOptions {
   std::string model, draft, engram, device = "host", rank_file, ledger, draft_oracle, dump_routes;
-  int threads = 0;
-  bool pin = true;
+  MachineOptions machine;
   SizeValue slots = SizeValue::share_of_all(0.25);  // of all routed experts
   SizeValue arena = SizeValue::share_of_all(1);
   SizeValue margin{SizeValue::Kind::kBytes, uint64_t{1} << 30, 0, 0};

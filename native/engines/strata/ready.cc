@@ -65,36 +65,37 @@ Json knobs_of(const StrataEngine& engine) {
   const double pcie = o.pcie.machine ? balanced_share(experts.single_costs()) : o.pcie.share;
   const double batch_pcie =
       o.batch_pcie.machine ? balanced_share(experts.batch_costs()) : o.batch_pcie.share;
-  return {{"threads", engine.threads()},
-          {"pin", on_off(o.pin)},
-          {"slots", size_text(o.slots)},
-          {"arena", size_text(o.arena)},
-          {"margin", size_text(o.margin)},
-          {"assume-memory", o.assume_memory ? Json(*o.assume_memory) : Json()},
-          {"rank", o.rank_file},
-          {"pin-share", o.pin_share},
-          {"dump-routes", o.dump_routes},
-          {"lru-window", o.lru_window},
-          {"pcie", pcie},
-          {"batch-pcie", batch_pcie},
-          {"prefetch", o.prefetch},
-          {"file-readers", o.file_readers},
-          {"route-bias", o.route_bias},
-          {"route-bias-file", o.route_bias_file},
-          {"prompt-bias", o.prompt_bias},
-          {"skip-miss", o.skip_miss},
-          {"skip-file", o.skip_file},
-          {"renorm-skip", on_off(o.renorm_skip)},
-          {"depth", engine.depth()},
-          {"conf", o.confidence},
-          {"ctx", o.ctx},
-          {"prompt-batch", o.prompt_batch},
-          {"kv", kv_kind_name(o.kv)},
-          {"kv-quant", on_off(o.kv_quant)},
-          {"act-quant", on_off(o.act_quant)},
-          {"draft-oracle", o.draft_oracle},
-          {"draft-corrupt", o.draft_corrupt},
-          {"ledger", o.ledger}};
+  Json out = machine_knobs(o.machine, engine.threads());
+  const Json rest{{"slots", size_text(o.slots)},
+                  {"arena", size_text(o.arena)},
+                  {"margin", size_text(o.margin)},
+                  {"assume-memory", o.assume_memory ? Json(*o.assume_memory) : Json()},
+                  {"rank", o.rank_file},
+                  {"pin-share", o.pin_share},
+                  {"dump-routes", o.dump_routes},
+                  {"lru-window", o.lru_window},
+                  {"pcie", pcie},
+                  {"batch-pcie", batch_pcie},
+                  {"prefetch", o.prefetch},
+                  {"file-readers", o.file_readers},
+                  {"route-bias", o.route_bias},
+                  {"route-bias-file", o.route_bias_file},
+                  {"prompt-bias", o.prompt_bias},
+                  {"skip-miss", o.skip_miss},
+                  {"skip-file", o.skip_file},
+                  {"renorm-skip", on_off(o.renorm_skip)},
+                  {"depth", engine.depth()},
+                  {"conf", o.confidence},
+                  {"ctx", o.ctx},
+                  {"prompt-batch", o.prompt_batch},
+                  {"kv", kv_kind_name(o.kv)},
+                  {"kv-quant", on_off(o.kv_quant)},
+                  {"act-quant", on_off(o.act_quant)},
+                  {"draft-oracle", o.draft_oracle},
+                  {"draft-corrupt", o.draft_corrupt},
+                  {"ledger", o.ledger}};
+  out.update(rest);
+  return out;
 }
 
 Json rank_of(const StrataEngine& engine) {
@@ -156,6 +157,7 @@ std::string ready_event(const StrataEngine& engine) {
   formats_of(engine, out);
   out["sizes"] = sizes_of(engine);
   out["threads"] = engine.threads();
+  out["machine"] = machine_json(engine.options().machine, engine.machine());
   out["knobs"] = knobs_of(engine);
   out["rank"] = rank_of(engine);
   out["chosen"] = chosen_of(engine);

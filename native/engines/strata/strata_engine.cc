@@ -17,12 +17,15 @@ Result<std::unique_ptr<StrataEngine>> StrataEngine::load(const StrataOptions& op
                                                          const EngineProgress& progress) {
   const int64_t start = now_ns();
   std::unique_ptr<StrataEngine> engine(new StrataEngine(options));
+  ROTA_ASSIGN_OR_RETURN(engine->pool_options_, prepare_machine(options.machine));
   ROTA_RETURN_IF_ERROR(engine->open());
   ROTA_RETURN_IF_ERROR(engine->choose_depth());
   ROTA_ASSIGN_OR_RETURN(const TieredOptions tiers, engine->tier_options());
   ROTA_RETURN_IF_ERROR(engine->check_fits(tiers));
   ROTA_RETURN_IF_ERROR(engine->load_parts(tiers, progress));
   ROTA_RETURN_IF_ERROR(engine->make_decoder());
+  engine->threads_->place_caller();
+  engine->machine_ = machine_state(*engine->threads_, engine->experts_->memory());
   engine->load_ms_ = static_cast<double>(now_ns() - start) * 1e-6;
   return engine;
 }
@@ -94,10 +97,7 @@ Status StrataEngine::load_parts(const TieredOptions& tiers, const EngineProgress
   const Status stopped(Code::kCancelled, "the load was stopped");
   if (!progress(0, total)) return stopped;
 
-  ThreadPoolOptions pool;
-  pool.threads = options_.threads;
-  pool.pin = options_.pin;
-  threads_ = std::make_unique<ThreadPool>(pool);
+  threads_ = std::make_unique<ThreadPool>(pool_options_);
   device_ = make_host_device(threads_.get());
   ROTA_ASSIGN_OR_RETURN(model_, Model::load(*weights_, *device_, model_options()));
   loaded_bytes_ = dense;
@@ -118,6 +118,14 @@ Status StrataEngine::load_parts(const TieredOptions& tiers, const EngineProgress
                                     }));
   loaded_bytes_ += expert_bytes;
   return Status();
+}
+
+// It starts threads that read; they should not all share the core of this one.
+Status StrataEngine::reset() {
+  threads_->release_caller();
+  const Status status = experts_->reset();
+  threads_->place_caller();
+  return status;
 }
 
 Status StrataEngine::make_decoder() {

@@ -30,7 +30,7 @@ class StrataEngine {
                                                     const EngineProgress& progress);
 
   Decoder& decoder() { return *decoder_; }
-  Status reset() { return experts_->reset(); }
+  Status reset();
   // A request is over: what its rows left in a buffer goes to its file.
   Status finish_request() { return routes_ ? routes_->flush() : Status(); }
 
@@ -44,6 +44,8 @@ class StrataEngine {
   const std::optional<SlotsBudget>& budget() const { return budget_; }  // of --slots auto
   const std::string& rank_sha256() const { return rank_sha256_; }       // empty in index order
   int threads() const { return threads_->threads(); }
+  // What became of the knobs of processors and memory, at the end of the load.
+  const MachineState& machine() const { return machine_; }
   int depth() const { return depth_; }
   uint64_t loaded_bytes() const { return loaded_bytes_; }
   double load_ms() const { return load_ms_; }
@@ -63,6 +65,8 @@ class StrataEngine {
   bool drafts() const { return depth_ > 0 && options_.draft_oracle.empty(); }
 
   StrataOptions options_;
+  ThreadPoolOptions pool_options_;
+  MachineState machine_;
   int depth_ = 0;
   uint64_t loaded_bytes_ = 0;
   double load_ms_ = 0;

@@ -34,7 +34,7 @@ Result<TieredOptions> StrataEngine::tier_options() {
     tiers.ranking = std::move(file.value().ranking);
     rank_sha256_ = file.value().sha256;
   }
-  memory_ = memory_available({o.memory_root, o.assume_memory});
+  memory_ = limit_to_nodes(memory_available({o.memory_root, o.assume_memory}), o.machine);
   if (o.slots.kind == SizeValue::Kind::kAuto) budget_ = slots_budget(tiers);
   tiers.placement.slots_bytes = budget_ ? budget_->slots() : o.slots.of(all);
   tiers.placement.max_slots = o.slots.limit();

@@ -60,6 +60,13 @@ export interface Ready {
   blob_bytes: Record<string, number>;
   sizes: Record<string, number | boolean>;
   threads: number;
+  machine: {
+    thread_cpus: string[];
+    numa_memory: string;
+    node_bytes: Record<string, number>;
+    huge_bytes: number;
+    resident_bytes: number;
+  };
   rank: { order: string; file?: string; sha256?: string };
   chosen: Record<string, Record<string, number | string>>;
   knobs: Record<string, string | number>;

@@ -9,7 +9,7 @@ import { filesResult } from './result.js';
 /** @typedef {import('../knob-docs.js').Knob} Knob */
 
 /** Knobs whose proof is still being written. */
-const PENDING = new Set([...['depth', 'conf', 'ctx', 'prompt-batch', 'threads', 'pin']]);
+const PENDING = new Set([...['depth', 'conf', 'ctx', 'prompt-batch']]);
 
 /** Flags that set nothing an arm could differ in. */
 const NO_KNOBS = new Set(['--model', '--help', '--version']);
