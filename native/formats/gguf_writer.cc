@@ -139,6 +139,12 @@ std::string GgufWriter::header() const {
   return out;
 }
 
+std::string GgufWriter::padded_header() const {
+  std::string head = header();
+  head.resize(align_up(head.size(), alignment_), '\0');
+  return head;
+}
+
 uint64_t GgufWriter::file_bytes() const {
   const uint64_t start = align_up(header().size(), alignment_);
   return tensors_.empty() ? start : start + tensors_.back().offset + tensors_.back().bytes;

@@ -41,6 +41,9 @@ class GgufWriter {
 
   // Bytes of the whole file, known once all keys and tensors are declared.
   uint64_t file_bytes() const;
+  // What a file of these keys and tensors begins with, up to its first tensor. For a writer that
+  // lays the data behind it by itself, each tensor at the next multiple of the alignment.
+  std::string padded_header() const;
 
   Status begin_data();
   // Data of the current tensor; moves on to the next one (with padding) when it is complete.

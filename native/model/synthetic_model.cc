@@ -157,7 +157,7 @@ class ModelWriter {
 
   PlanOptions plan_options(bool sidecar) const {
     return {options_.seed, sidecar,       harsh_,         options_.family,
-            options_.grid, choice_.dense, choice_.engram, choice_.experts};
+            options_.grid, options_.engram_tables, choice_.dense, choice_.engram, choice_.experts};
   }
 
   File& add_file(const std::string& path) {

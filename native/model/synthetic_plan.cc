@@ -50,6 +50,7 @@ class Planner {
   }
 
   void add_dense(const ExpectedTensor& tensor) {
+    if (tensor.role == Role::kEngramEmbed && !options_.engram_tables) return;
     const Format format = dense_format(tensor);
     WeightSpread spread = weight_spread(tensor.role, c_, tensor.ne[0], options_.harsh);
     spread.grid = options_.grid && !role_is_f32(tensor.role);

@@ -25,6 +25,7 @@ struct PlanOptions {
   bool harsh = false;
   Family family = Family::kOurs;
   bool grid = false;
+  bool engram_tables = true;
   Format dense = Format::kF32;
   Format engram = Format::kF32;
   ExpertFormats experts;

@@ -72,8 +72,8 @@ class WeightSource {
   const Config& config() const;
   bool has_draft() const { return config().draft_stages > 0; }
   Family family() const;
-  // As they lie on the disk: model shards first, then the sidecar, then the Engram tables; a file
-  // in raw parts is its parts.
+  // As they lie on the disk: model shards, Engram tables of their own file, sidecar; a file in raw
+  // parts is its parts.
   const std::vector<std::string>& files() const;
   uint64_t file_bytes(int file) const;
 

@@ -23,6 +23,8 @@ constexpr Command kCommands[] = {
      inspect_command},
     {"fingerprint", "fingerprint FILE [--draft PATH] [--json]       the identity of the weights",
      fingerprint_command},
+    {"extract-engram", "extract-engram --from PATH... --out FILE.gguf      Engram tables out of safetensors",
+     extract_command},
     {"rank", "rank --routes FILE... --out FILE               order experts by use in dumped routes",
      rank_command},
 };
@@ -32,6 +34,7 @@ void print_help() {
   for (const Command& command : kCommands)
     text += std::string("  rota-model ") + command.usage + "\n";
   text += "\nflags of synth:\n" + synth_help();
+  text += "\nflags of extract-engram:\n" + extract_help();
   text += "\nflags of inspect and fingerprint:\n" + read_help();
   text += "\nflags of rank:\n" + rank_help();
   text +=

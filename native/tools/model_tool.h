@@ -16,6 +16,7 @@ int exit_code(const Status& status);
 Status synth_command(std::span<const char* const> arguments);
 Status inspect_command(std::span<const char* const> arguments);
 Status fingerprint_command(std::span<const char* const> arguments);
+Status extract_command(std::span<const char* const> arguments);
 Status rank_command(std::span<const char* const> arguments);
 
 // What the two reading commands take: FILE [--draft PATH] [--engram PATH] [--json], in any order.
@@ -30,6 +31,7 @@ Result<ReadArguments> parse_read_arguments(std::span<const char* const> argument
 // The flags' part of --help.
 std::string synth_help();
 std::string read_help();
+std::string extract_help();
 std::string rank_help();
 
 }  // namespace rota

@@ -1,23 +1,17 @@
 // rota-model synth: flags -> SyntheticOptions, a look at the disk, a progress line, and what was
 // written.
-#include <sys/statvfs.h>
-#include <unistd.h>
-
 #include <charconv>
 #include <cstdio>
-#include <filesystem>
 #include <string>
 
 #include "base/clock.h"
 #include "base/flags.h"
 #include "model/synthetic_model.h"
 #include "tools/model_tool.h"
+#include "tools/writing.h"
 
 namespace rota {
 namespace {
-
-constexpr int64_t kQuietNs = 2'000'000'000;  // a run shorter than this prints no progress
-constexpr int64_t kRefreshNs = 200'000'000;
 
 struct Arguments {
   SyntheticOptions options;
@@ -79,6 +73,14 @@ std::vector<Flag> synth_flags(Arguments& a) {
          ROTA_ASSIGN_OR_RETURN(a.options.engram_format, parse_format(v));
          return Status();
        }},
+      {"--engram-tables", "on|off", "off: without them, for a model whose tables are another file",
+       [&a](const std::string& v) -> Status {
+         if (v != "on" && v != "off") {
+           return Status(Code::kUsage, "\"" + v + "\" is neither on nor off");
+         }
+         a.options.engram_tables = v == "on";
+         return Status();
+       }},
       {"--layout", "L",
        "names and keys of the family ours (default; formats differ per expert), a or b",
        [&a](const std::string& v) -> Status {
@@ -95,40 +97,6 @@ std::vector<Flag> synth_flags(Arguments& a) {
   };
 }
 
-// The line of progress on a terminal, for runs that take long enough to wonder.
-class Progress {
- public:
-  Progress() : start_ns_(now_ns()), last_ns_(start_ns_), terminal_(isatty(STDERR_FILENO) != 0) {}
-  ~Progress() {
-    if (shown_) std::fputs("\r\033[K", stderr);
-  }
-  void operator()(uint64_t done, uint64_t total) {
-    const int64_t now = now_ns();
-    if (!terminal_ || now - start_ns_ < kQuietNs || now - last_ns_ < kRefreshNs) return;
-    last_ns_ = now;
-    shown_ = true;
-    const double share = static_cast<double>(done) / static_cast<double>(total);
-    const double left_s = static_cast<double>(now - start_ns_) * 1e-9 * (1 - share) / share;
-    std::fprintf(stderr, "\r\033[Kwriting weights: %.0f %%, %.0f s left", share * 100, left_s);
-  }
-
- private:
-  int64_t start_ns_, last_ns_;
-  bool terminal_, shown_ = false;
-};
-
-// A full disk is better said before than in the middle.
-Status check_disk(const std::string& out, uint64_t needed) {
-  const std::filesystem::path parent = std::filesystem::path(out).parent_path();
-  const std::string folder = parent.empty() ? "." : parent.string();
-  struct statvfs disk = {};
-  if (statvfs(folder.c_str(), &disk) != 0) return Status();  // creating the file will say why
-  const uint64_t free_bytes = uint64_t{disk.f_bavail} * disk.f_frsize;
-  if (free_bytes >= needed) return Status();
-  return Status(Code::kIo, folder + ": the model needs " + std::to_string(needed) +
-                               " bytes, the disk has " + std::to_string(free_bytes) + " free");
-}
-
 }  // namespace
 
 std::string synth_help() {
@@ -142,10 +110,14 @@ Status synth_command(std::span<const char* const> arguments) {
   if (!parsed.config_named)
     return Status(Code::kUsage, "--config is missing; there are " + config_list());
   if (parsed.out.empty()) return Status(Code::kUsage, "--out is missing: --out FILE.gguf");
-  parsed.options.before_write = [&parsed](uint64_t bytes) { return check_disk(parsed.out, bytes); };
+  parsed.options.before_write = [&parsed](uint64_t bytes) {
+    return check_disk(parsed.out, bytes, "the model");
+  };
   const auto begin = now_ns();
   Progress progress;
-  parsed.options.progress = [&progress](uint64_t done, uint64_t total) { progress(done, total); };
+  parsed.options.progress = [&progress](uint64_t done, uint64_t total) {
+    progress("writing weights", 0, done, total);
+  };
   ROTA_ASSIGN_OR_RETURN(const SyntheticFiles files,
                         write_synthetic_model(parsed.options, parsed.out));
   const double seconds = static_cast<double>(now_ns() - begin) * 1e-9;

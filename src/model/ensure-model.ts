@@ -27,15 +27,32 @@ export async function ensureModel(model: ProtocolModel, options: EnsureModelOpti
   if (existsSync(path)) return path;
   options.onProgress?.(`writing the synthetic model ${name}`);
   await write(model.synth, options, name);
+  await removeStale(model.synth, options.folder, name);
   return path;
 }
 
-/** The same words to the same tool give the same bytes, so the name holds a hash of both. */
+/** The same words to the same tool give the same bytes, so the name holds a hash of each. */
 export async function modelName(spec: SynthModel, tool: string): Promise<string> {
-  const program = await readTool(tool);
-  const programHash = createHash('sha256').update(program).digest('hex');
-  const key = JSON.stringify([flags(spec), programHash]);
-  return `${spec.config}-seed${spec.seed}-${createHash('sha256').update(key).digest('hex').slice(0, 12)}`;
+  return `${wordsOf(spec)}-${hash(await readTool(tool))}`;
+}
+
+/** What the models of one spec have in common, whichever tool wrote them. */
+function wordsOf(spec: SynthModel): string {
+  return `${spec.config}-seed${spec.seed}-${hash(JSON.stringify(flags(spec)))}`;
+}
+
+function hash(data: Buffer | string): string {
+  return createHash('sha256').update(data).digest('hex').slice(0, 8);
+}
+
+/** A rebuilt tool writes the same spec anew; what the one before it wrote is of no use to anyone, and may be large. */
+async function removeStale(spec: SynthModel, folder: string, name: string): Promise<void> {
+  const stem = name.slice(0, -'.gguf'.length);
+  for (const file of await readdir(folder)) {
+    const [, words, tool] = /^(.+)-([0-9a-f]{8})(?:\.dspark)?\.gguf$/.exec(file) ?? [];
+    if (words !== wordsOf(spec) || `${words}-${tool}` === stem) continue;
+    await rm(join(folder, file), { force: true });
+  }
 }
 
 function flags(spec: SynthModel): readonly string[] {

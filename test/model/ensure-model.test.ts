@@ -45,6 +45,23 @@ it('writes a model once, with its sidecar, and leaves nothing else', async () =>
   expect(lines).toEqual([`writing the synthetic model ${stem}.gguf`]);
 });
 
+it('removes what an older tool wrote for the same words, and nothing else', async () => {
+  const write = 'echo main > "$OUT"; echo side > "$(dirname "$OUT")/$(basename "$OUT" .gguf).dspark.gguf"';
+  const other = { config: 'mini-s', seed: 1 };
+  const old = { tool: tool(write), folder: folder() };
+  const stale = await ensureModel({ synth: spec }, old);
+  const kept = await ensureModel({ synth: other }, old);
+  writeFileSync(join(folder(), 'mine.gguf'), '');
+  const fresh = await ensureModel({ synth: spec }, { tool: tool(`${write}; true`), folder: folder() });
+  expect(existsSync(stale)).toBe(false);
+  expect(
+    readdirSync(folder())
+      .filter((name) => !name.includes('.dspark'))
+      .sort(),
+  ).toEqual([basename(fresh), basename(kept), 'mine.gguf'].sort());
+  expect(readdirSync(folder())).toHaveLength(5);
+});
+
 it('names a model by config, seed, options and tool', async () => {
   const first = tool('exit 0');
   const names = new Set([

@@ -1,0 +1,81 @@
+// rota-model extract-engram: words -> ExtractOptions, a look at the disk, progress, and what was
+// written.
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/flags.h"
+#include "model/engram_extract.h"
+#include "tools/model_tool.h"
+#include "tools/writing.h"
+
+namespace rota {
+namespace {
+
+std::vector<Flag> extract_flags(ExtractOptions& o) {
+  return {{"--from", "PATH...",
+           "the safetensors files with the Engram tables, or the folder that holds them",
+           [&o](const std::string& v) { return o.from.push_back(v), Status(); }},
+          {"--out", "FILE", "the GGUF to write; STEM.engram.gguf is found beside STEM.gguf",
+           [&o](const std::string& v) { return o.out = v, Status(); }},
+          {"--verify", "on|off", "compare every byte with its source at the end (default on)",
+           [&o](const std::string& v) -> Status {
+             if (v != "on" && v != "off") {
+               return Status(Code::kUsage, "\"" + v + "\" is neither on nor off");
+             }
+             o.verify = v == "on";
+             return Status();
+           }}};
+}
+
+// --from takes several words: each that is no flag belongs to it until the next flag.
+std::vector<const char*> repeat_from(std::span<const char* const> arguments) {
+  std::vector<const char*> out;
+  bool in_from = false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view word = arguments[i];
+    const bool flag = word.starts_with("--");
+    if (!flag && in_from && std::string_view(arguments[i - 1]) != "--from") {
+      out.push_back("--from");
+    }
+    if (flag) in_from = word == "--from" || word.starts_with("--from=");
+    out.push_back(arguments[i]);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string extract_help() {
+  ExtractOptions options;
+  return flags_help(extract_flags(options));
+}
+
+Status extract_command(std::span<const char* const> arguments) {
+  ExtractOptions options;
+  ROTA_RETURN_IF_ERROR(parse_flags(repeat_from(arguments), extract_flags(options)));
+  if (options.from.empty()) {
+    return Status(Code::kUsage, "--from is missing: --from SHARD47 SHARD48, or their folder");
+  }
+  if (options.out.empty()) return Status(Code::kUsage, "--out is missing: --out FILE.gguf");
+  options.before_write = [&options](uint64_t bytes) {
+    return check_disk(options.out, bytes, options.out);
+  };
+  Progress progress;
+  options.progress = [&progress](const char* phase, uint64_t start, uint64_t done, uint64_t total) {
+    progress(phase, start, done, total);
+  };
+  const int64_t begin = now_ns();
+  ROTA_ASSIGN_OR_RETURN(const ExtractResult result, extract_engram(options));
+  const double seconds = static_cast<double>(now_ns() - begin) * 1e-9;
+  std::printf("%s\n", options.out.c_str());
+  std::fprintf(stderr, "%zu tables, %.1f MB in %.2f s%s%s\n", result.layers.size(),
+               static_cast<double>(result.bytes) * 1e-6, seconds,
+               result.resumed_bytes > 0 ? ", went on with an earlier run" : "",
+               options.verify ? ", verified" : "");
+  return Status();
+}
+
+}  // namespace rota
