@@ -30,7 +30,8 @@ uint64_t dtype_bytes(const std::string& dtype) {
 
 bool is_count(const Json& value) { return value.is_number_unsigned(); }
 
-// Empty when the entry is right; fills everything but the name, offsets still from the data's start.
+// Empty when the entry is right; fills everything but the name, offsets still from the data's
+// start.
 std::string read_entry(const Json& entry, uint64_t data_bytes, SafetensorsTensor& tensor) {
   if (!entry.is_object()) return "is no object";
   const auto dtype = entry.find("dtype"), shape = entry.find("shape"),

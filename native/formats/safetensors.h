@@ -27,7 +27,7 @@ class Safetensors {
   const DirectFile& file() const { return file_; }
   const std::string& path() const { return file_.path(); }
   const std::vector<SafetensorsTensor>& tensors() const { return tensors_; }  // by offset
-  const SafetensorsTensor* tensor(std::string_view name) const;  // nullptr when absent
+  const SafetensorsTensor* tensor(std::string_view name) const;               // nullptr when absent
 
  private:
   Status parse(const std::string& header, uint64_t data_start);

@@ -46,7 +46,8 @@ TEST_CASE("tensors are found with type, shape and place") {
 
 TEST_CASE("hostile headers are refused") {
   CHECK(refusal("") == "too short for a safetensors file");
-  CHECK(refusal(std::string(8, '\xff')).starts_with("the header claims 18446744073709551615 bytes"));
+  CHECK(
+      refusal(std::string(8, '\xff')).starts_with("the header claims 18446744073709551615 bytes"));
   CHECK(refusal(safetensors_bytes("{", "")) == "the header is no JSON object");
   CHECK(refusal(safetensors_bytes("[]", "")) == "the header is no JSON object");
   CHECK(refusal(safetensors_bytes(std::string(100000, '['), "")) == "the header is no JSON object");

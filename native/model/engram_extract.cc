@@ -140,14 +140,15 @@ class Extraction {
     std::string found(head_.size(), '\0');
     ROTA_RETURN_IF_ERROR(file_.read(0, found.size(), reinterpret_cast<uint8_t*>(found.data())));
     if (found != head_) {
-      return Status(Code::kLoad, partial_ + ": was begun from other files; remove it to start anew");
+      return Status(Code::kLoad,
+                    partial_ + ": was begun from other files; remove it to start anew");
     }
     result_.resumed_bytes = kept;
     return Status();
   }
 
-  // Passes over all tables in chunks of whole rows: writes those that end behind `done`, or compares
-  // all.
+  // Passes over all tables in chunks of whole rows: writes those that end behind `done`, or
+  // compares all.
   Status each_chunk(const char* phase, uint64_t start, bool write) {
     uint64_t at = head_.size();
     for (size_t t = 0; t < source_.tables().size(); ++t) {

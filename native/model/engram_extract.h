@@ -1,5 +1,5 @@
-// Streams the Engram tables of the released safetensors into a GGUF of their own. Owns its layout, the
-// order of writing and where a killed run goes on; prints nothing.
+// Streams the Engram tables of the released safetensors into a GGUF of their own. Owns its layout,
+// the order of writing and where a killed run goes on; prints nothing.
 #pragma once
 
 #include <cstdint>

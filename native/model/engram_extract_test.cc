@@ -1,5 +1,5 @@
-// Engram tables out of safetensors: the same rows, wherever an earlier run was stopped; what is wrong
-// with the sources by name; and the model that reads them.
+// Engram tables out of safetensors: the same rows, wherever an earlier run was stopped; what is
+// wrong with the sources by name; and the model that reads them.
 #include "model/engram_extract.h"
 
 #include <doctest/doctest.h>

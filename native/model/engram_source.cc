@@ -46,8 +46,8 @@ Status check_table(const EngramTable& table) {
                        const std::string& message) {
     return Status(Code::kLoad, file.path() + ": tensor " + tensor.name + " " + message);
   };
-  if (table.codes->dtype != "F8_E4M3" || table.codes->shape.size() != 2 || table.dim % kBlock != 0 ||
-      table.dim == 0 || table.rows == 0) {
+  if (table.codes->dtype != "F8_E4M3" || table.codes->shape.size() != 2 ||
+      table.dim % kBlock != 0 || table.dim == 0 || table.rows == 0) {
     return fail(*table.codes_in, *table.codes,
                 "is no F8_E4M3 matrix with rows of a multiple of 32");
   }

@@ -156,8 +156,8 @@ class ModelWriter {
   };
 
   PlanOptions plan_options(bool sidecar) const {
-    return {options_.seed, sidecar,       harsh_,         options_.family,
-            options_.grid, options_.engram_tables, choice_.dense, choice_.engram, choice_.experts};
+    return {options_.seed,          sidecar,       harsh_,         options_.family, options_.grid,
+            options_.engram_tables, choice_.dense, choice_.engram, choice_.experts};
   }
 
   File& add_file(const std::string& path) {

@@ -25,7 +25,7 @@ struct SyntheticOptions {
       false;  // PTQ1_0 / Q2_0 / Q3_K drawn expert by expert; expert_format is then unset
   std::optional<Format> dense_format;
   std::optional<Format> engram_format;  // of the Engram tables; unset: dense_format
-  bool engram_tables = true;  // false: the model counts on a file of extract-engram
+  bool engram_tables = true;            // false: the model counts on a file of extract-engram
   // Ours has a format of its own for each expert; a and b have three 3-D tensors a layer, one
   // format for all experts.
   Family family = Family::kOurs;
