@@ -58,6 +58,23 @@ TEST_CASE("synth refuses with one line, and writes what it was asked for") {
           .ok());
 }
 
+TEST_CASE("extract-engram takes several words after --from, and says what is missing") {
+  const TempDir dir;
+  const std::string out = dir / "t.gguf", a = dir / "a.safetensors", b = dir / "b.safetensors";
+  const auto extract = [](std::vector<const char*> words) { return extract_command(words); };
+  CHECK(extract({"--out", out.c_str()}).message() ==
+        "--from is missing: --from SHARD47 SHARD48, or their folder");
+  CHECK(extract({"--from", a.c_str(), b.c_str()}).message() == "--out is missing: --out FILE.gguf");
+  CHECK(extract({"--from", a.c_str(), "--verify", "no", "--out", out.c_str()}).message() ==
+        "--verify: \"no\" is neither on nor off");
+  dir.write("a.safetensors", std::string("\2\0\0\0\0\0\0\0{}", 10));
+  const Status second = extract({"--from", a.c_str(), b.c_str(), "--out", out.c_str()});
+  CHECK(second.message() == b + ": cannot open: No such file or directory");
+  CHECK(extract({"--from", a.c_str(), "--out", out.c_str()}).message() ==
+        a + ": no tensor layers.N.engram.embed.weight in 1 files");
+  CHECK(extract({"stray", "--out", out.c_str()}).code() == Code::kUsage);
+}
+
 TEST_CASE("inspect counts experts by format, bytes, keys and tensors") {
   const TempDir dir;
   const std::string out = dir / "m.gguf";

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "device/host/matvec_kernels.h"
+#include "formats/numbers.h"
 #include "formats/quants.h"
 
 namespace rota {
@@ -160,6 +161,50 @@ struct Q3_K {
   }
 };
 
+struct Q2_K {
+  static constexpr size_t kWeights = 256, kBytes = 84;
+  template <typename Emit>
+  static inline void decode(const uint8_t* p, Emit&& emit) {
+    const float d = half_at(p + 80), dmin = half_at(p + 82);
+    const __m256i three = _mm256_set1_epi8(3);
+#pragma GCC unroll 8
+    for (int g = 0; g < 8; ++g) {  // groups of 32: half g / 4, shift 2 * (g % 4)
+      const __m256i qs =
+          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 16 + 32 * (g / 4)));
+      const __m256i q = _mm256_and_si256(_mm256_srli_epi16(qs, 2 * (g % 4)), three);
+      const __m128i halves[2] = {_mm256_castsi256_si128(q), _mm256_extracti128_si256(q, 1)};
+#pragma GCC unroll 2
+      for (int h = 0; h < 2; ++h) {
+        // Both products are exact, so fusing the difference rounds as often as not fusing it: once.
+        const uint8_t scale = p[2 * g + h];
+        const __m256 step = _mm256_set1_ps(d * static_cast<float>(scale & 15));
+        const __m256 offset = _mm256_set1_ps(dmin * static_cast<float>(scale >> 4));
+        const size_t j = static_cast<size_t>(4 * g + 2 * h);
+        emit(j, _mm256_fmsub_ps(step, bytes_to_float(halves[h]), offset));
+        emit(j + 1, _mm256_fmsub_ps(step, bytes_to_float(_mm_srli_si128(halves[h], 8)), offset));
+      }
+    }
+  }
+};
+
+struct MXFP4 {
+  static constexpr size_t kWeights = 32, kBytes = 17;
+  template <typename Emit>
+  static inline void decode(const uint8_t* p, Emit&& emit) {
+    // Twice the values are integers; half the scale is exact, subnormal as it may be.
+    const __m128i doubled = _mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
+    const __m256 scale = _mm256_set1_ps(e8m0_to_float(p[0]) * 0.5f);
+    const __m128i fifteen = _mm_set1_epi8(15), codes = load_sixteen(p + 1);
+    const __m128i low = _mm_shuffle_epi8(doubled, _mm_and_si128(codes, fifteen));
+    const __m128i high =
+        _mm_shuffle_epi8(doubled, _mm_and_si128(_mm_srli_epi16(codes, 4), fifteen));
+    emit(0, _mm256_mul_ps(scale, bytes_to_float(low)));
+    emit(1, _mm256_mul_ps(scale, bytes_to_float(_mm_srli_si128(low, 8))));
+    emit(2, _mm256_mul_ps(scale, bytes_to_float(high)));
+    emit(3, _mm256_mul_ps(scale, bytes_to_float(_mm_srli_si128(high, 8))));
+  }
+};
+
 // Blocks without a decoder of their own: through the reference decoder into a buffer.
 template <typename Block>
 struct Buffered {
@@ -274,11 +319,11 @@ void matvec_avx2(Format f, const void* w, size_t out_begin, size_t out_end, size
     case Format::kQ2_0:
       return rows_of<Q2_0>(bytes, out_begin, out_end, k, x, rows, y);
     case Format::kQ2_K:
-      return rows_of<Buffered<BlockQ2_K>>(bytes, out_begin, out_end, k, x, rows, y);
+      return rows_of<Q2_K>(bytes, out_begin, out_end, k, x, rows, y);
     case Format::kMXFP8:
       return rows_of<Buffered<BlockMXFP8>>(bytes, out_begin, out_end, k, x, rows, y);
     case Format::kMXFP4:
-      return rows_of<Buffered<BlockMXFP4>>(bytes, out_begin, out_end, k, x, rows, y);
+      return rows_of<MXFP4>(bytes, out_begin, out_end, k, x, rows, y);
     case Format::kQ3_K:
       return rows_of<Q3_K>(bytes, out_begin, out_end, k, x, rows, y);
     case Format::kPTQ1_0:

@@ -15,9 +15,9 @@
 namespace rota {
 namespace {
 
-constexpr Format kFormats[] = {Format::kF32,    Format::kF16,  Format::kBF16,
-                               Format::kQ8_0,   Format::kQ2_0, Format::kQ3_K,
-                               Format::kPTQ1_0, Format::kQ2_K, Format::kMXFP4};
+constexpr Format kFormats[] = {Format::kF32,   Format::kF16,  Format::kBF16,   Format::kQ8_0,
+                               Format::kQ2_0,  Format::kQ3_K, Format::kPTQ1_0, Format::kQ2_K,
+                               Format::kMXFP4, Format::kMXFP8};
 
 float uniform(uint64_t key, size_t i) {
   return static_cast<float>(2 * unit_double(splitmix64_mix(key + (i + 1) * kGoldenGamma)) - 1);
