@@ -80,7 +80,9 @@ Result<WeightTensor> OpenedGguf::load(const ExpectedTensor& expected) {
     return tensor;
   }
   tensor.data = gguf.contiguous(*found, 0, found->bytes);
-  if (role_is_f32(expected.role) && found->format != Format::kF32) {
+  // A raw part of any length may leave floats off their natural addresses.
+  const bool odd = reinterpret_cast<uintptr_t>(tensor.data) % alignof(float) != 0;
+  if (role_is_f32(expected.role) && (found->format != Format::kF32 || odd)) {
     std::vector<float>& floats = decoded_.emplace_back(expected.ne[0] * expected.ne[1]);
     decode_row(found->format, tensor.data, floats.data(), floats.size());
     tensor.format = Format::kF32;

@@ -3,7 +3,16 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -175,7 +184,7 @@ describe('a run that is killed', () => {
     const length = Buffer.alloc(8);
     length.writeBigUInt64LE(BigInt(json.length));
     writeFileSync(huge, Buffer.concat([length, json]));
-    execFileSync('truncate', ['-s', String(8 + json.length + end), huge]); // sparse: takes no room
+    truncateSync(huge, 8 + json.length + end); // sparse: takes no room
     const result = spawnSync(tool, ['extract-engram', '--from', huge, '--out', '/dev/shm/rota-huge.gguf'], {
       encoding: 'utf8',
     });
