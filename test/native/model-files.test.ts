@@ -64,15 +64,32 @@ describe('families', () => {
     ['MXFP4', 'mini-xs', 'a'],
     ['F16', 'mini-xs', 'ours'],
     ['Q2_K', 'mini-s', 'b'],
-  ])('experts in %s: the same output from device slots, arena and file', async (format, config, layout) => {
-    const model = synthesise(folder.path, config, '--layout', layout, '--expert-format', format);
-    const tiers = await outcome(model);
-    expect(Object.keys(tiers.ready.formats)).toEqual([format]);
-    expect(tiers.counters?.file).toBeGreaterThan(0);
-    const slots = await outcome(model, '--slots', '100%');
-    expect(slots.digest).toEqual(tiers.digest);
-    const file = await outcome(model, '--slots', '0', '--arena', '0');
-    expect(file.digest).toEqual(tiers.digest);
+  ])(
+    'experts in %s: the same output from all tiers at once and from the file alone',
+    async (format, config, layout) => {
+      const model = synthesise(folder.path, config, '--layout', layout, '--expert-format', format);
+      const tiers = await outcome(model);
+      expect(Object.keys(tiers.ready.formats)).toEqual([format]);
+      expect(tiers.counters?.file).toBeGreaterThan(0);
+      const file = await outcome(model, '--slots', '0', '--arena', '0');
+      expect(file.digest).toEqual(tiers.digest);
+    },
+  );
+
+  test('weights that MXFP4, MXFP8 and F16 hold exactly are one model to the engine', async () => {
+    const found = [];
+    for (const [layout, ...formats] of [
+      ['ours', '--expert-format', 'f16', '--dense-format', 'f16'],
+      ['a', '--expert-format', 'mxfp4', '--dense-format', 'bf16', '--engram-format', 'mxfp4'],
+      ['b', '--expert-format', 'mxfp8', '--dense-format', 'f16', '--engram-format', 'mxfp8'],
+    ] as const) {
+      const model = synthesise(folder.path, 'mini-xs', '--layout', layout, '--values', 'grid', ...formats);
+      found.push(await outcome(model));
+    }
+    expect(found.map(({ ready }) => Object.keys(ready.formats))).toEqual([['F16'], ['MXFP4'], ['MXFP8']]);
+    for (const { ids, digest } of found)
+      expect({ ids, digest }).toEqual({ ids: found[0]?.ids, digest: found[0]?.digest });
+    expect(found[0]?.digest?.logits).not.toBeNull();
   });
 
   test('a file that contradicts itself ends with 3 and one line', () => {
