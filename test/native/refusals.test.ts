@@ -86,6 +86,12 @@ test('what does not fit into memory is exit 4 with the parts, what there is and 
   expect(stderr.trimEnd().split('\n')).toHaveLength(1);
 });
 
+test('ROTA_CPU that is no name is one line and exit 2', () => {
+  const { code, stderr } = runStrata(['--model', model], '', { ROTA_CPU: 'sse' });
+  expect(code).toBe(2);
+  expect(stderr).toBe("rota-strata: ROTA_CPU='sse': expected portable, avx2, avx512 or auto\n");
+});
+
 test('--help and --version are answers, not errors', () => {
   expect(runStrata(['--version'])).toMatchObject({ code: 0, stdout: 'rota-strata 0.1.0\n', stderr: '' });
   const help = runStrata(['--help']);

@@ -30,6 +30,15 @@ constexpr Order<256> quarters_order() {
   return order;
 }
 
+constexpr Order<256> nibbles_order() {
+  Order<256> order{};
+  for (int p = 0; p < 256; ++p) {
+    const int block = p / 128 * 4 + p % 64 / 16;
+    order[static_cast<size_t>(p)] = static_cast<int16_t>(32 * block + p % 128 / 64 * 16 + p % 16);
+  }
+  return order;
+}
+
 constexpr Order<256> natural_order() {
   Order<256> order{};
   for (int p = 0; p < 256; ++p) order[static_cast<size_t>(p)] = static_cast<int16_t>(p);
@@ -54,7 +63,7 @@ constexpr Order<320> trits_order() {
 }
 
 constexpr Order<256> kPairsOrder = pairs_order(), kQuartersOrder = quarters_order(),
-                     kNaturalOrder = natural_order();
+                     kNaturalOrder = natural_order(), kNibblesOrder = nibbles_order();
 constexpr Order<320> kTritsOrder = trits_order();
 
 // A chunk's values as integers, with a zero behind them that gaps of an order read.
@@ -107,6 +116,16 @@ void lay_out(const Rounded& in, const Order<N>& order, SplitChunk<N>& out) {
   out.scale = in.scale;
 }
 
+void lay_out(const Rounded& in, NibblesChunk& out) {
+  std::fill(out.offset[0], out.offset[0] + 2 * kIntLanes, 0);
+  for (size_t p = 0; p < kIntChunk; ++p) {
+    const int16_t q = in.q[static_cast<size_t>(kNibblesOrder[p])];
+    split(q, out.hi[p], out.lo[p]);
+    out.offset[p / 128][p % 64 / 4] -= 12 * q;
+  }
+  out.scale = in.scale;
+}
+
 void lay_out(const Rounded& in, NaturalChunk& out) {
   out.offset = 0;
   for (size_t part = 0; part < 16; ++part) {
@@ -136,6 +155,8 @@ size_t chunk_bytes(RowLayout layout) {
       return sizeof(NaturalChunk);
     case RowLayout::kTrits:
       return sizeof(TritsChunk);
+    case RowLayout::kNibbles:
+      return sizeof(NibblesChunk);
   }
   return 0;
 }
@@ -149,7 +170,10 @@ RowLayout row_layout(Format f) {
     case Format::kQ2_0:
       return RowLayout::kQuarters;
     case Format::kQ3_K:
+    case Format::kQ2_K:
       return RowLayout::kNatural;
+    case Format::kMXFP4:
+      return RowLayout::kNibbles;
     case Format::kPTQ1_0:
       return RowLayout::kTrits;
     default:
@@ -169,6 +193,8 @@ const int16_t* chunk_order(RowLayout layout) {
       return kNaturalOrder.data();
     case RowLayout::kTrits:
       return kTritsOrder.data();
+    case RowLayout::kNibbles:
+      return kNibblesOrder.data();
   }
   return nullptr;
 }
@@ -200,6 +226,9 @@ void quantise_row(RowLayout layout, const float* x, size_t k, size_t begin, size
         break;
       case RowLayout::kTrits:
         lay_out(rounded, kTritsOrder, static_cast<TritsChunk*>(row)[c]);
+        break;
+      case RowLayout::kNibbles:
+        lay_out(rounded, static_cast<NibblesChunk*>(row)[c]);
         break;
     }
   }

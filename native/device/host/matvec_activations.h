@@ -23,10 +23,11 @@ enum class RowLayout : uint8_t {
   kNone,      // the format has no integer kernel: its rows stay float
   kPairs,     // Q8_0: words; of every two blocks their first halves, then their second halves
   kQuarters,  // Q2_0: value 4i + s of a block in plane s, planes of four blocks side by side
-  kNatural,   // Q3_K: as they come
+  kNatural,   // Q3_K, Q2_K: as they come
   kTrits,  // PTQ1_0: by digit; of two blocks bytes 0..15 each, then 12..27 with gaps but at 16..25
+  kNibbles,  // MXFP4: of every four blocks their first halves, then their second halves
 };
-inline constexpr size_t kRowLayouts = 5;
+inline constexpr size_t kRowLayouts = 6;
 RowLayout row_layout(Format f);
 
 struct alignas(64) PairsChunk {
@@ -44,6 +45,12 @@ struct alignas(64) SplitChunk {
 };
 using QuartersChunk = SplitChunk<256>;
 using TritsChunk = SplitChunk<320>;
+struct alignas(64) NibblesChunk {
+  static constexpr size_t kPositions = kIntChunk;
+  int8_t hi[kPositions], lo[kPositions];
+  int32_t offset[2][kIntLanes];  // -12 times the lanes' sums, of each four blocks
+  float scale;
+};
 struct alignas(64) NaturalChunk {
   static constexpr size_t kPositions = kIntChunk;
   int8_t hi[kPositions], lo[kPositions];

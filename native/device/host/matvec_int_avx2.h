@@ -68,5 +68,9 @@ struct Variant : Format {
 // The formats whose code is in a file of its own; arguments as of matvec_int_rows.
 void matvec_q3_k_avx2(const uint8_t* w, size_t out_begin, size_t out_end, size_t k,
                       const void* const* x, int rows, float* const* y);
+void matvec_q2_k_avx2(const uint8_t* w, size_t out_begin, size_t out_end, size_t k,
+                      const void* const* x, int rows, float* const* y);
+void matvec_mxfp4_avx2(const uint8_t* w, size_t out_begin, size_t out_end, size_t k,
+                       const void* const* x, int rows, float* const* y);
 
 }  // namespace rota

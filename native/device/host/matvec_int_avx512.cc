@@ -177,6 +177,10 @@ void matvec_int_avx512(Format f, const void* w, size_t out_begin, size_t out_end
                                                 y);
     case Format::kQ3_K:
       return matvec_q3_k_avx512(bytes, out_begin, out_end, k, x, rows, y);
+    case Format::kQ2_K:
+      return matvec_q2_k_avx512(bytes, out_begin, out_end, k, x, rows, y);
+    case Format::kMXFP4:
+      return matvec_mxfp4_avx512(bytes, out_begin, out_end, k, x, rows, y);
     case Format::kPTQ1_0:
       return MatvecIntTiles<Variant<PTQ1_0>>::run(bytes, k / 128 * 28, out_begin, out_end, k, x,
                                                   rows, y);

@@ -19,11 +19,14 @@ struct Codes {
       code[320];  // by position: from 0 up; Q8_0 signed; Q3_K signed, times its sub-block's scale
   int groups;
   float scale[4][kIntLanes];
+  int sub_offset[16];  // Q2_K: what a sub-block's weights have less, times offset_scale
+  float offset_scale;  // a quarter of it, since sums of activations come times -4
 };
 
 struct Values {
-  int32_t x[320];         // by position
-  const int32_t* offset;  // of the lanes, or nullptr
+  int32_t x[320];               // by position
+  const int32_t* offset;        // of the lanes of a group, or nullptr
+  const NaturalChunk* natural;  // or nullptr
   float scale;
 };
 
@@ -71,6 +74,30 @@ void decode_q3_k(const uint8_t* chunk, int* natural, Codes& out) {
   for (float& scale : out.scale[0]) scale = fp16_to_float(block.d);
 }
 
+void decode_q2_k(const uint8_t* chunk, int* natural, Codes& out) {
+  const auto block = block_at<BlockQ2_K>(chunk, 0);
+  for (int w = 0; w < 256; ++w) {
+    const int code = block.qs[w / 128 * 32 + w % 32] >> (2 * (w % 128 / 32)) & 3;
+    natural[w] = code * (block.scales[w / 16] & 15);
+  }
+  for (int k = 0; k < 16; ++k) out.sub_offset[k / 2 + k % 2 * 8] = block.scales[k] >> 4;
+  out.offset_scale = 0.25f * fp16_to_float(block.dmin);
+  for (float& scale : out.scale[0]) scale = fp16_to_float(block.d);
+}
+
+void decode_mxfp4(const uint8_t* chunk, int* natural, Codes& out) {
+  out.groups = 2;
+  for (size_t b = 0; b < 8; ++b) {
+    const auto block = block_at<BlockMXFP4>(chunk, b);
+    for (size_t i = 0; i < 32; ++i) {
+      const auto code = static_cast<uint8_t>(i < 16 ? block.qs[i] & 15 : block.qs[i - 16] >> 4);
+      natural[32 * b + i] = static_cast<int>(2 * e2m1_to_float(code)) + 12;
+    }
+    float* scale = out.scale[b / 4] + b % 4 * 4;
+    for (size_t j = 0; j < 4; ++j) scale[j] = 0.5f * e8m0_to_float(block.e);
+  }
+}
+
 void decode_ptq1_0(const uint8_t* chunk, int* natural, Codes& out) {
   for (size_t b = 0; b < 2; ++b) {
     const auto block = block_at<BlockPTQ1_0>(chunk, b);
@@ -87,6 +114,7 @@ void decode_ptq1_0(const uint8_t* chunk, int* natural, Codes& out) {
 void decode(Format f, const uint8_t* chunk, Codes& out) {
   int natural[kIntChunk];
   out.groups = 1;
+  out.offset_scale = 0;
   switch (f) {
     case Format::kQ8_0:
       decode_q8_0(chunk, natural, out);
@@ -99,6 +127,12 @@ void decode(Format f, const uint8_t* chunk, Codes& out) {
       break;
     case Format::kPTQ1_0:
       decode_ptq1_0(chunk, natural, out);
+      break;
+    case Format::kQ2_K:
+      decode_q2_k(chunk, natural, out);
+      break;
+    case Format::kMXFP4:
+      decode_mxfp4(chunk, natural, out);
       break;
     default:
       ROTA_CHECK(false, "no integer kernel for", format_info(f).name);
@@ -114,6 +148,7 @@ void read_split(const Chunk& chunk, Values& out) {
 
 void read(RowLayout layout, const void* row, size_t c, Values& out) {
   out.offset = nullptr;
+  out.natural = nullptr;
   if (layout == RowLayout::kPairs) {
     const PairsChunk& chunk = static_cast<const PairsChunk*>(row)[c];
     for (size_t p = 0; p < kIntChunk; ++p) out.x[p] = chunk.x[p];
@@ -126,19 +161,27 @@ void read(RowLayout layout, const void* row, size_t c, Values& out) {
     const TritsChunk& chunk = static_cast<const TritsChunk*>(row)[c];
     read_split(chunk, out);
     out.offset = chunk.offset;
+  } else if (layout == RowLayout::kNibbles) {
+    const NibblesChunk& chunk = static_cast<const NibblesChunk*>(row)[c];
+    read_split(chunk, out);
+    out.offset = chunk.offset[0];
   } else {
     const NaturalChunk& chunk = static_cast<const NaturalChunk*>(row)[c];
     read_split(chunk, out);
+    out.natural = &chunk;
   }
 }
 
-void accumulate(RowLayout layout, const Codes& codes, const Values& values, float* acc) {
+void accumulate(Format format, const Codes& codes, const Values& values, float* acc) {
+  const RowLayout layout = row_layout(format);
   const size_t group = chunk_positions(layout) / static_cast<size_t>(codes.groups);
   const size_t run = layout == RowLayout::kPairs ? 32 : 64;  // positions that fill all lanes once
   float t[kIntLanes] = {};
   for (int g = 0; g < codes.groups; ++g) {
     int32_t sums[kIntLanes] = {};
-    if (values.offset != nullptr) std::memcpy(sums, values.offset, sizeof sums);
+    if (values.offset != nullptr) {
+      std::memcpy(sums, values.offset + static_cast<size_t>(g) * kIntLanes, sizeof sums);
+    }
     for (size_t p = static_cast<size_t>(g) * group; p < static_cast<size_t>(g + 1) * group; ++p) {
       sums[p % run / (run / kIntLanes)] += codes.code[p] * values.x[p];
     }
@@ -148,6 +191,13 @@ void accumulate(RowLayout layout, const Codes& codes, const Values& values, floa
     for (size_t j = 0; j < kIntLanes; ++j) {
       t[j] = std::fma(static_cast<float>(sums[j]), codes.scale[g][j], t[j]);
     }
+  }
+  if (format == Format::kQ2_K) {
+    int32_t less = 0;
+    for (size_t i = 0; i < 16; ++i) {
+      less += codes.sub_offset[i] * (256 * values.natural->hi_sums[i] + values.natural->lo_sums[i]);
+    }
+    t[0] = std::fma(static_cast<float>(less), codes.offset_scale, t[0]);
   }
   for (size_t j = 0; j < kIntLanes; ++j) acc[j] = std::fma(t[j], values.scale, acc[j]);
 }
@@ -176,7 +226,7 @@ void matvec_int_portable(Format f, const void* w, size_t out_begin, size_t out_e
         decode(f, chunk, codes);
         for (int r = 0; r < count; ++r) {
           read(layout, x[first + r], c, values);
-          accumulate(layout, codes, values, acc[r]);
+          accumulate(f, codes, values, acc[r]);
         }
       }
       for (int r = 0; r < count; ++r) {

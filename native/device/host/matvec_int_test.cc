@@ -17,7 +17,16 @@
 namespace rota {
 namespace {
 
-constexpr Format kIntFormats[] = {Format::kQ8_0, Format::kQ2_0, Format::kQ3_K, Format::kPTQ1_0};
+constexpr Format kIntFormats[] = {Format::kQ8_0,   Format::kQ2_0, Format::kQ3_K,
+                                  Format::kPTQ1_0, Format::kQ2_K, Format::kMXFP4};
+
+// True where byte `at` of a block is a scale: those stay as encoded, so that they are finite.
+bool is_scale(Format f, size_t at) {
+  const size_t size = format_info(f).block_bytes;
+  if (f == Format::kMXFP4) return at == 0;
+  if (f == Format::kQ2_K) return at >= size - 4;
+  return f == Format::kQ3_K || f == Format::kPTQ1_0 ? at >= size - 2 : at < 2;
+}
 
 float uniform(uint64_t key, size_t i) {
   return static_cast<float>(2 * unit_double(splitmix64_mix(key + (i + 1) * kGoldenGamma)) - 1);
@@ -44,10 +53,8 @@ struct Problem {
   // finite.
   void scramble() {
     const size_t size = format_info(format).block_bytes;
-    const bool scale_last = format == Format::kQ3_K || format == Format::kPTQ1_0;
     for (size_t i = 0; i < w.size(); ++i) {
-      const size_t at = i % size;
-      if (scale_last ? at < size - 2 : at >= 2) w[i] = static_cast<uint8_t>(splitmix64_mix(i));
+      if (!is_scale(format, i % size)) w[i] = static_cast<uint8_t>(splitmix64_mix(i));
     }
   }
   std::vector<float> run(MatvecIntFn fn, size_t begin = 0, size_t end = SIZE_MAX) const {
@@ -86,7 +93,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 
 // Lengths with a last chunk that is not whole, where the format has such.
 std::vector<size_t> lengths(Format f) {
-  if (f == Format::kQ3_K) return {256, 2304};
+  if (f == Format::kQ3_K || f == Format::kQ2_K) return {256, 2304};
   const size_t block = format_info(f).block_weights;
   return {block, 256, 256 + block, 2304, 5120 - block};
 }
@@ -179,10 +186,8 @@ TEST_CASE("sums of the largest codes and activations do not overflow") {
       for (const float sign : {1.f, -1.f}) {
         Problem p(f, 3, 512, 2);
         const size_t size = format_info(f).block_bytes;
-        const bool scale_last = f == Format::kQ3_K || f == Format::kPTQ1_0;
         for (size_t i = 0; i < p.w.size(); ++i) {
-          const size_t at = i % size;
-          if (scale_last ? at < size - 2 : at >= 2) p.w[i] = byte;
+          if (!is_scale(f, i % size)) p.w[i] = byte;
         }
         for (size_t i = 0; i < p.x.size(); ++i) p.x[i] = i < p.k ? sign : sign * uniform(3, i);
         const std::vector<float> expected = p.run(matvec_int_portable);
