@@ -45,7 +45,7 @@ export function fold(text: string, width: number, indent: string): string {
   let line = '';
   for (const word of text.split(' ')) {
     if (line !== '' && line.trim() !== '' && line.length + 1 + word.length > width) {
-      lines.push(line);
+      lines.push(line.trimEnd());
       line = indent + word;
     } else {
       line = line === '' && lines.length === 0 ? word : `${line} ${word}`;

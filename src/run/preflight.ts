@@ -3,7 +3,7 @@
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import path from 'node:path';
 import { EngineError, UserError } from '../core/errors.ts';
-import type { Plan } from '../core/records/plan.ts';
+import type { OnTrip, Plan } from '../core/records/plan.ts';
 import { type Environment, inheritedNotice } from '../engines/environment.ts';
 import type { Clock } from '../machine/clock.ts';
 import { loadBetween, physicalDisks, readSnapshot } from '../machine/load-snapshot.ts';
@@ -63,6 +63,12 @@ function binariesOf(argv: readonly string[]): string[] {
 
 const LOOK_MS = 500;
 
+const AS_PLANNED: Readonly<Record<OnTrip, string>> = {
+  flag: 'will be flagged',
+  rerun: 'will have their run repeated',
+  abort: 'will end the session',
+};
+
 /** What others do to this machine now. `null` when all is quiet or nothing can be read. */
 export async function foreignLoadNow(
   plan: Plan,
@@ -75,7 +81,7 @@ export async function foreignLoadNow(
   const { foreignCpuShare } = loadBetween(start, readSnapshot(scope, clock.monotonicMs, 'end'));
   if (foreignCpuShare === null || foreignCpuShare <= plan.guards.foreignCpuShare) return null;
   const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
-  return `other programs use ${percent(foreignCpuShare)} of all cores now; windows above ${percent(plan.guards.foreignCpuShare)} will be flagged`;
+  return `other programs use ${percent(foreignCpuShare)} of all cores now; windows above ${percent(plan.guards.foreignCpuShare)} ${AS_PLANNED[plan.guards.onTrip ?? 'flag']}`;
 }
 
 /** One line for each engine whose knobs somebody set in the environment, where no arm would show them. */

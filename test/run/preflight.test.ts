@@ -47,7 +47,10 @@ test('the load of others is told when it is above the guard, and only then', asy
   const quiet = { ...plan, guards: { foreignCpuShare: 1, foreignGpuPercent: 15 } };
   expect(await foreignLoadNow(quiet, systemClock, [])).toBeNull();
   const strict = { ...plan, guards: { foreignCpuShare: -1, foreignGpuPercent: 15 } };
-  expect(await foreignLoadNow(strict, systemClock, [])).toMatch(/^other programs use \d+ % of all cores now/);
+  const told = /^other programs use \d+ % of all cores now; windows above -100 % will be flagged$/;
+  expect(await foreignLoadNow(strict, systemClock, [])).toMatch(told);
+  const rerun = { ...strict, guards: { ...strict.guards, onTrip: 'rerun' } } as const;
+  expect(await foreignLoadNow(rerun, systemClock, [])).toContain('will have their run repeated');
 });
 
 test('knobs set in the environment are told once for each engine', () => {
