@@ -7,11 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { SetupError } from './setup/command.js';
 import { ensureNative } from './setup/native.js';
 import { ensureNodeModules } from './setup/node-modules.js';
-import { ensurePackages, thisMachine } from './setup/packages.js';
+import { ensurePackages, missingForFuzz, missingPackages, thisMachine } from './setup/packages.js';
 import { ensureTypescript } from './setup/typescript.js';
 
 const USAGE =
-  'usage: node bin/setup.js demo|test   demo: what `rota run` needs; test: everything, the native tests too';
+  'usage: node bin/setup.js demo|test|fuzz   demo: what `rota run` needs; test: everything, the native tests too; fuzz: clang, and nothing built';
 const EXIT_USAGE = 2;
 const EXIT_NOT_READY = 3;
 
@@ -52,14 +52,16 @@ function checkNode(version) {
 
 /** @param {string | undefined} mode */
 async function main(mode) {
-  if (mode !== 'demo' && mode !== 'test') {
+  if (mode !== 'demo' && mode !== 'test' && mode !== 'fuzz') {
     process.stderr.write(`${USAGE}\n`);
     return EXIT_USAGE;
   }
   checkNode(process.versions.node);
   mkdirSync(logFolder, { recursive: true });
-  await ensurePackages(thisMachine, { env: process.env, logFolder, say });
+  const lacks = mode === 'fuzz' ? missingForFuzz : missingPackages;
+  await ensurePackages(thisMachine, { env: process.env, logFolder, say, lacks });
   await ensureNodeModules(root, { logFolder, say });
+  if (mode === 'fuzz') return 0;
   await ensureTypescript(root, { logFolder, say });
   const targets = mode === 'demo' ? DEMO_TARGETS : [];
   await ensureNative(root, { targets, logFolder, say, progress, env: process.env });

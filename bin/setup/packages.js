@@ -48,6 +48,22 @@ export function missingPackages(machine, env) {
 }
 
 /**
+ * The same, and what the fuzz targets are built with.
+ * @type {typeof missingPackages}
+ */
+export function missingForFuzz(machine, env) {
+  const missing = missingPackages(machine, env);
+  if (!works(machine, ['clang++', '--version'])) missing.push({ package: 'clang', why: 'no clang++' });
+  const program =
+    '#include <cstdint>\n#include <cstddef>\nextern "C" int LLVMFuzzerTestOneInput(const uint8_t*, size_t) { return 0; }\n';
+  const flags = ['-std=c++20', '-fsanitize=fuzzer,address,undefined', '-x', 'c++', '-', '-o', '/dev/null'];
+  if (machine.run(['clang++', ...flags], program).code !== 0) {
+    missing.push({ package: 'libclang-rt-dev', why: 'no libFuzzer and no sanitizers for clang++' });
+  }
+  return missing;
+}
+
+/**
  * @param {Machine} machine
  * @param {string | undefined} chosen
  */
@@ -119,10 +135,11 @@ export function missingMessage(missing, reason) {
 
 /**
  * @param {Machine} machine
- * @param {{env: NodeJS.ProcessEnv, logFolder: string, say: (line: string) => void}} options
+ * @param {{env: NodeJS.ProcessEnv, logFolder: string, say: (line: string) => void, lacks?: typeof missingPackages}} options
+ *   lacks: what must be there; by default what the native build needs
  */
-export async function ensurePackages(machine, { env, logFolder, say }) {
-  const missing = missingPackages(machine, env);
+export async function ensurePackages(machine, { env, logFolder, say, lacks = missingPackages }) {
+  const missing = lacks(machine, env);
   if (missing.length === 0) return;
   const prefix = aptPrefix(machine, env['PATH']);
   if (prefix === undefined) {
@@ -146,7 +163,7 @@ export async function ensurePackages(machine, { env, logFolder, say }) {
     log: join(logFolder, 'setup-apt-update.log'),
   });
   const install = await runLogged([...apt, 'install', '-y', '--no-install-recommends', ...names], options);
-  const still = missingPackages(machine, env);
+  const still = lacks(machine, env);
   if (still.length > 0) {
     const last = install.tail.filter((line) => line.trim() !== '').slice(-5);
     const reason = [

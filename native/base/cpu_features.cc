@@ -4,17 +4,31 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 namespace rota {
 namespace cpu_internal {
+#if defined(__x86_64__)
+namespace {
+
+// Not every compiler's builtin knows this name. Its registers are AVX's: where that is usable, it
+// is.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+
+}  // namespace
+#endif
 
 CpuFeatures detect() {
   CpuFeatures features;
 #if defined(__x86_64__)
   __builtin_cpu_init();
   // The builtin asks CPUID and XGETBV, so "supported" includes the operating system's part.
-  features.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                  __builtin_cpu_supports("f16c");
+  features.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   features.avx512 = features.avx2 && __builtin_cpu_supports("avx512f") &&
                     __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
                     __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vnni") &&

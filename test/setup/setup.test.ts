@@ -18,7 +18,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runLogged, SetupError, step } from '../../bin/setup/command.js';
 import { buildFailure, jobs } from '../../bin/setup/native.js';
 import { nodeModulesProblem } from '../../bin/setup/node-modules.js';
-import { aptPrefix, ensurePackages, missingMessage, missingPackages } from '../../bin/setup/packages.js';
+import {
+  aptPrefix,
+  ensurePackages,
+  missingForFuzz,
+  missingMessage,
+  missingPackages,
+} from '../../bin/setup/packages.js';
 import { ensureTypescript, isBuilt } from '../../bin/setup/typescript.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -68,6 +74,16 @@ describe('Debian packages', () => {
     expect(names([])).toContain('g++: no compiler that understands C++20');
     expect(names(ALL.map((name) => (name === 'ninja' ? 'make' : name)))).toEqual([]);
     expect(names(ALL.map((name) => (name === 'c++' ? 'clang++' : name)))).toEqual([]);
+  });
+
+  it('for fuzzing are clang and its libFuzzer besides', () => {
+    const wanted = (has: readonly string[]) =>
+      missingForFuzz(machine(has), {}).map((item) => `${item.package}: ${item.why}`);
+    expect(wanted([...ALL, 'clang++'])).toEqual([]);
+    expect(wanted(ALL)).toEqual([
+      'clang: no clang++',
+      'libclang-rt-dev: no libFuzzer and no sanitizers for clang++',
+    ]);
   });
 
   it('must be new enough', () => {

@@ -1,0 +1,19 @@
+// Fuzz target: the model's numbers in a GGUF's keys. A config that is accepted has sizes that every
+// later step can use.
+#include <cstddef>
+#include <cstdint>
+
+#include "formats/gguf.h"
+#include "fuzz/memory_file.h"
+#include "model/gguf_config.h"
+#include "model/tensor_names.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static rota::MemoryFile file(size_t{1} << 20);
+  file.set(data, size, size);
+  const auto gguf = rota::Gguf::open(file.path());
+  if (!gguf.ok()) return 0;
+  const auto config = rota::read_config(gguf.value());
+  if (config.ok()) (void)rota::target_tensors(config.value());
+  return 0;
+}
