@@ -10,25 +10,33 @@
 #include <cstring>
 #include <utility>
 
+#include "base/lost_pages.h"
+
 namespace rota {
 
 MmapFile::MmapFile(MmapFile&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
-      path_(std::move(other.path_)) {}
+      path_(std::move(other.path_)),
+      identity_(other.identity_) {}
 
 MmapFile& MmapFile::operator=(MmapFile&& other) noexcept {
   if (this != &other) {
-    if (data_ != nullptr) munmap(const_cast<uint8_t*>(data_), size_);
+    unmap();
     data_ = std::exchange(other.data_, nullptr);
     size_ = std::exchange(other.size_, 0);
     path_ = std::move(other.path_);
+    identity_ = other.identity_;
   }
   return *this;
 }
 
-MmapFile::~MmapFile() {
-  if (data_ != nullptr) munmap(const_cast<uint8_t*>(data_), size_);
+MmapFile::~MmapFile() { unmap(); }
+
+void MmapFile::unmap() {
+  if (data_ == nullptr) return;
+  forget_mapping(data_);
+  munmap(const_cast<uint8_t*>(data_), size_);
 }
 
 Result<MmapFile> MmapFile::open(const std::string& path) {
@@ -48,6 +56,8 @@ Result<MmapFile> MmapFile::open(const std::string& path) {
   MmapFile file;
   file.size_ = static_cast<uint64_t>(info.st_size);
   file.path_ = path;
+  const auto identity = FileIdentity::of(fd, path);
+  if (identity.ok()) file.identity_ = identity.value();
   void* memory = mmap(nullptr, file.size_, PROT_READ, MAP_SHARED, fd, 0);
   const int error = errno;
   close(fd);
@@ -56,6 +66,7 @@ Result<MmapFile> MmapFile::open(const std::string& path) {
     return Status(Code::kLoad, path + ": cannot map: " + std::strerror(error));
   }
   file.data_ = static_cast<const uint8_t*>(memory);
+  watch_mapping(file.data_, file.size_);
   return file;
 }
 

@@ -1,9 +1,12 @@
-// A whole file mapped read-only. Owns the mapping; knows nothing of the contents.
+// A whole file mapped read-only. Owns the mapping; knows nothing of the contents. Bytes that are
+// cut off the file while it is mapped read as zeros (lost_pages.h): who believes them asks
+// unchanged() afterwards.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
+#include "base/file_identity.h"
 #include "base/status.h"
 
 namespace rota {
@@ -22,10 +25,16 @@ class MmapFile {
   uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }
 
+  // As it was when it was opened, for check_unchanged().
+  const FileIdentity& identity() const { return identity_; }
+
  private:
+  void unmap();
+
   const uint8_t* data_ = nullptr;
   uint64_t size_ = 0;
   std::string path_;
+  FileIdentity identity_;
 };
 
 }  // namespace rota

@@ -122,6 +122,12 @@ struct ThreadPool::Impl {
     }
   }
 
+  void end() {
+    stop.store(true, std::memory_order_release);
+    start.open(epoch + 1, INT_MAX);
+    for (std::thread& worker : workers) worker.join();
+  }
+
   void worker_loop() {
     uint32_t seen = 0;
     for (;;) {
@@ -175,7 +181,9 @@ ThreadPool::ThreadPool(const ThreadPoolOptions& options) : impl_(std::make_uniqu
     try {
       impl_->workers.emplace_back([impl = impl_.get()] { impl->worker_loop(); });
     } catch (const std::system_error& error) {
-      ROTA_CHECK(false, "cannot start thread", i, "of", threads, error.what());
+      impl_->end();
+      throw std::system_error(error.code(), "cannot start compute thread " + std::to_string(i) +
+                                                " of " + std::to_string(threads));
     }
     constexpr size_t kKernelNameLength = 15;
     const pthread_t handle = impl_->workers.back().native_handle();
@@ -202,11 +210,7 @@ std::vector<std::vector<int>> ThreadPool::placed_cpus() const {
   return cpus;
 }
 
-ThreadPool::~ThreadPool() {
-  impl_->stop.store(true, std::memory_order_release);
-  impl_->start.open(impl_->epoch + 1, INT_MAX);
-  for (std::thread& worker : impl_->workers) worker.join();
-}
+ThreadPool::~ThreadPool() { impl_->end(); }
 
 int ThreadPool::threads() const { return static_cast<int>(impl_->workers.size()) + 1; }
 

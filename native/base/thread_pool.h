@@ -26,6 +26,7 @@ struct ThreadPoolOptions {
 // would inherit that.
 class ThreadPool {
  public:
+  // Throws std::system_error when the system refuses a thread, with none left running.
   explicit ThreadPool(const ThreadPoolOptions& options);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

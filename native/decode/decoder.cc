@@ -135,10 +135,7 @@ Result<GenerateResult> Decoder::generate(const GenerateRequest& request, int64_t
     last_token = now_ns();
     if (sink) sink(std::span<const int>(result.ids).subspan(before));
   }
-  if (parts_.ledger != nullptr) {
-    const Status flushed = parts_.ledger->flush();
-    if (failed.ok()) failed = flushed;
-  }
+  if (parts_.ledger != nullptr) result.ledger = parts_.ledger->flush();
   if (!failed.ok()) return failed;
   result.predicted_ns = last_token - first_token;
   if (result.finish != Finish::kStop && result.ids.size() < most) {

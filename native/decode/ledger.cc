@@ -134,22 +134,38 @@ Result<std::unique_ptr<Ledger>> Ledger::open(const std::string& path) {
   return std::unique_ptr<Ledger>(new Ledger(path, fd));
 }
 
-void Ledger::add(const PassRecord& pass) { lines_ += ledger_line(pass); }
+void Ledger::add(const PassRecord& pass) {
+  lines_ += ledger_line(pass);
+  ++held_;
+}
 
 Status Ledger::flush() {
-  size_t written = 0;
-  while (written < lines_.size()) {
-    const ssize_t n = ::write(fd_, lines_.data() + written, lines_.size() - written);
+  size_t done = 0;
+  while (done < lines_.size()) {
+    const ssize_t n = ::write(fd_, lines_.data() + done, lines_.size() - done);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      const std::string why = std::strerror(errno);
-      lines_.clear();
-      return Status(Code::kIo, "--ledger " + path_ + ": cannot write: " + why);
-    }
-    written += static_cast<size_t>(n);
+    if (n < 0) return hold(std::strerror(errno));
+    done += static_cast<size_t>(n);
   }
+  file_bytes_ += static_cast<int64_t>(done);
   lines_.clear();
+  held_ = 0;
   return Status();
+}
+
+// No half line stays in the file: the lines are written whole when there is room again. A pipe
+// cannot be cut; it had no room problem either.
+Status Ledger::hold(const char* why) {
+  if (ftruncate(fd_, file_bytes_) == 0) (void)lseek(fd_, file_bytes_, SEEK_SET);
+  std::string message = "--ledger " + path_ + ": cannot write: " + why + "; ";
+  if (lines_.size() <= kMostHeldBytes) {
+    return Status(Code::kIo, message + std::to_string(held_) +
+                                 " lines are held until the next request: make room");
+  }
+  message += std::to_string(held_) + " lines are lost";
+  lines_.clear();
+  held_ = 0;
+  return Status(Code::kIo, message);
 }
 
 }  // namespace rota

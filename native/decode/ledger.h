@@ -19,12 +19,19 @@ class Ledger {
   Ledger& operator=(const Ledger&) = delete;
 
   void add(const PassRecord& pass);
+  // kIo when there is no room: the lines are held for the next flush, up to kMostHeldBytes, and the
+  // file ends with a whole line.
   Status flush();
+  static constexpr size_t kMostHeldBytes = size_t{64} << 20;
 
  private:
   Ledger(std::string path, int fd);
+  Status hold(const char* why);
+
   std::string path_;
   int fd_;
+  int64_t file_bytes_ = 0;  // whole lines in the file
+  int64_t held_ = 0;        // lines in lines_
   std::string lines_;
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/status.h"
 #include "decode/sampling.h"
 #include "experts/counters.h"
 #include "experts/draft_experts.h"
@@ -67,6 +68,7 @@ struct GenerateResult {
   DraftTotals draft;
   std::string
       logits_sha256;  // of the row that the last token was chosen from; empty without tokens
+  Status ledger;      // why its lines are not in the ledger yet
 };
 
 struct ScoreRequest {

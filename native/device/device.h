@@ -77,6 +77,11 @@ class Device {
   // Waits for what was asked before; the only way back to the host.
   virtual void download(void* host, const void* device, size_t bytes) = 0;
 
+  // Working memory of one row's operations (scores of an attention, order of a selection), in
+  // elements, taken before the first pass: afterwards no operation asks for memory. kOutOfMemory
+  // names the bytes.
+  virtual Status reserve_scratch(size_t floats, size_t ints) = 0;
+
   // y[rows, out] = x[rows, in] W^T. Row-invariant.
   virtual void linear(const Matrix& w, DevPtr<const float> x, int rows, DevPtr<float> y) = 0;
   // 2.7: group g of y [rows, groups, out/groups] = rows g*out/groups.. of W times group g of x

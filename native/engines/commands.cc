@@ -23,6 +23,24 @@ Command refused(std::optional<int64_t> id, const char* code, std::string message
   return command;
 }
 
+constexpr size_t kMostShown = 60;
+
+// At most kMostShown bytes of it, in whole characters.
+std::string cut(const std::string& text) {
+  if (text.size() <= kMostShown) return text;
+  size_t end = kMostShown;
+  while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end) + "...";
+}
+
+// A value as an error shows it. What is nested is only named: its text could be as long as the
+// line, and as deep as the stack.
+std::string shown(const json& value) {
+  if (value.is_array()) return "an array";
+  if (value.is_object()) return "an object";
+  return value.is_string() ? json(cut(value.get_ref<const std::string&>())).dump() : value.dump();
+}
+
 // Reads fields of one object; the first one that is wrong is kept as the problem.
 class Fields {
  public:
@@ -34,8 +52,8 @@ class Fields {
   void allow_only(std::span<const std::string_view> names) {
     for (const auto& item : object_.items()) {
       if (std::find(names.begin(), names.end(), item.key()) != names.end()) continue;
-      const std::string near = nearest(item.key(), names);
-      fail("unknown field \"" + item.key() + "\"" +
+      const std::string near = item.key().size() > kMostShown ? "" : nearest(item.key(), names);
+      fail("unknown field " + shown(item.key()) +
            (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
     }
   }
@@ -47,7 +65,7 @@ class Fields {
         value.get<int64_t>() < static_cast<int64_t>(min) ||
         value.get<int64_t>() > static_cast<int64_t>(max)) {
       fail(std::string(name) + " must be a whole number in " + std::to_string(min) + ".." +
-           std::to_string(max) + ", got " + value.dump());
+           std::to_string(max) + ", got " + shown(value));
       return fallback;
     }
     return static_cast<T>(value.get<int64_t>());
@@ -59,13 +77,13 @@ class Fields {
                       (value.get<double>() > above || (inclusive && value.get<double>() == above));
     if (good) return value.get<double>();
     fail(std::string(name) + " must be a number " + (inclusive ? "from " : "above ") +
-         json(above).dump() + " up to " + json(max).dump() + ", got " + value.dump());
+         json(above).dump() + " up to " + json(max).dump() + ", got " + shown(value));
     return fallback;
   }
   bool boolean(const char* name, bool fallback) {
     if (!has(name)) return fallback;
     if (object_[name].is_boolean()) return object_[name].get<bool>();
-    fail(std::string(name) + " must be true or false, got " + object_[name].dump());
+    fail(std::string(name) + " must be true or false, got " + shown(object_[name]));
     return fallback;
   }
   std::vector<int> ids(const char* name, bool required) {
@@ -83,7 +101,7 @@ class Fields {
     for (const json& id : value) {
       if (!id.is_number_integer() || id < INT_MIN || id > INT_MAX) {
         fail(std::string(name) + "[" + std::to_string(out.size()) +
-             "] is not a token id: " + id.dump());
+             "] is not a token id: " + shown(id));
         return out;
       }
       out.push_back(id.get<int>());
@@ -147,7 +165,7 @@ Command parse_command(const std::string& line) {
   if (body.contains("id")) {
     if (!body["id"].is_number_integer()) {
       return refused(std::nullopt, "malformed",
-                     "id must be a whole number, got " + body["id"].dump());
+                     "id must be a whole number, got " + shown(body["id"]));
     }
     id = body["id"].get<int64_t>();
   }
@@ -159,7 +177,7 @@ Command parse_command(const std::string& line) {
       std::find_if(kOps.begin(), kOps.end(), [&name](const OpName& op) { return op.name == name; });
   if (known == kOps.end()) {
     return refused(id, "unknown_op",
-                   "no such op: " + name + "; generate, score, cancel, stats, reset or quit");
+                   "no such op: " + cut(name) + "; generate, score, cancel, stats, reset or quit");
   }
   if (known->needs_id && !id) {
     return refused(id, "malformed", name + " needs an id, so that its answer can name it");

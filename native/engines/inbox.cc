@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -143,10 +144,31 @@ bool Inbox::read_some() {
   partial_.append(buffer + begin, static_cast<size_t>(n) - begin);
   if (partial_.size() > kMaxLine) {
     if (!skipping_) take_line("a line of more than 64 MiB");  // answered as malformed
-    skipping_ = true;
-    partial_.clear();
+    skip_line();
   }
   return true;
+}
+
+// The rest of the line is not kept, and what was kept is given back.
+void Inbox::skip_line() {
+  skipping_ = true;
+  partial_ = std::string();
+}
+
+// A line that memory has no room for is answered like one that is too long; the engine lives on.
+bool Inbox::read_within_memory() {
+  try {
+    return read_some();
+  } catch (const std::bad_alloc&) {
+    skip_line();
+    Task task{Command(), now_ns(), std::make_shared<std::atomic<bool>>(false)};
+    task.command.code = "out_of_memory";
+    task.command.message = "the system refused memory for this line";
+    const std::lock_guard lock(mutex_);
+    if (!ended_) waiting_.push_back(std::move(task));
+    arrived_.notify_all();
+    return true;
+  }
 }
 
 void Inbox::watch_grace() {
@@ -170,7 +192,7 @@ void Inbox::listen() {
         stop(128 + static_cast<int>(info.ssi_signo));
       }
     }
-    if (open && ready > 0 && fds[2].revents != 0 && !read_some()) {
+    if (open && ready > 0 && fds[2].revents != 0 && !read_within_memory()) {
       open = false;
       const std::lock_guard lock(mutex_);
       ended_ = true;

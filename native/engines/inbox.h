@@ -47,6 +47,8 @@ class Inbox {
  private:
   void listen();
   bool read_some();  // false at the end of stdin
+  bool read_within_memory();
+  void skip_line();
   void take_line(std::string line);
   void stop(int exit_code);
   void watch_grace();

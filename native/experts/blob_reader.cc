@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "base/check.h"
 
@@ -18,10 +19,20 @@ constexpr uint64_t kPiece = uint64_t{1} << 20;
 
 BlobReader::BlobReader(const BlobSource& source, int threads, int max_open)
     : source_(source), tickets_(static_cast<size_t>(max_open)) {
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([this, i] { work(i); });
+  for (int i = 0; i < threads; ++i) {
+    try {
+      threads_.emplace_back([this, i] { work(i); });
+    } catch (const std::system_error& error) {
+      end();
+      throw std::system_error(error.code(), "cannot start file reader " + std::to_string(i + 1) +
+                                                " of " + std::to_string(threads));
+    }
+  }
 }
 
-BlobReader::~BlobReader() {
+BlobReader::~BlobReader() { end(); }
+
+void BlobReader::end() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;

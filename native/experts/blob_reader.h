@@ -18,7 +18,8 @@ class BlobReader {
   // What is needed now is read before what is only guessed; within a kind, first come first served.
   enum class Priority : uint8_t { kDemand, kPrefetch };
 
-  // max_open: tickets that may be open at once.
+  // max_open: tickets that may be open at once. Throws std::system_error when the system refuses a
+  // thread, with none left running.
   BlobReader(const BlobSource& source, int threads, int max_open);
   ~BlobReader();
   BlobReader(const BlobReader&) = delete;
@@ -43,6 +44,7 @@ class BlobReader {
     Status status;
     bool finished() const { return next >= bytes && reading == 0; }
   };
+  void end();
   void work(int index);
   Ticket* next_claim();  // under mutex_
 

@@ -157,6 +157,11 @@ Status Core::prepare() {
   for (size_t r = 0; r < first.size(); r += static_cast<size_t>(config.hc_mult)) first[r] = 1.0f;
   first_copy = buffer_memory.take_copy(first.data(), first.size(), "stream");
   ROTA_RETURN_IF_ERROR(buffer_memory.status());
+  const int keys = config.window + std::max(config.index_topk, config.draft_block);
+  const int floats =
+      std::max({keys, buffers.pool_stride, config.experts, config.draft_experts, config.head_dim});
+  ROTA_RETURN_IF_ERROR(device.reserve_scratch(static_cast<size_t>(floats),
+                                              static_cast<size_t>(buffers.score_stride)));
   return size_host_sides(config, rows, options.max_logit_rows, &buffers);
 }
 

@@ -157,6 +157,12 @@ const uint8_t* WeightSource::mapped(const FileSpan& span) const {
   return map.data() + span.offset;
 }
 
+std::vector<FileIdentity> WeightSource::identities() const {
+  std::vector<FileIdentity> all;
+  for (const MmapFile* map : impl_->maps) all.push_back(map->identity());
+  return all;
+}
+
 std::string WeightSource::fingerprint() const {
   std::vector<const Gguf*> parts = {&impl_->target.gguf};
   if (impl_->draft) parts.push_back(&impl_->draft->gguf);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file_identity.h"
 #include "base/status.h"
 #include "formats/block.h"
 #include "model/config.h"
@@ -93,6 +94,9 @@ class WeightSource {
     uint64_t dense = 0, engram = 0, experts = 0, draft_dense = 0, draft_experts = 0;
   };
   const Totals& totals() const;
+
+  // Of files(), as they were opened.
+  std::vector<FileIdentity> identities() const;
 
   // 64 hex digits: SHA-256 over names, formats, shapes, config keys, file sizes and sampled pages.
   // Computed when asked.

@@ -8,7 +8,7 @@ import { join } from 'node:path';
  */
 
 /** What a vitest file may start; `tests` of a mutation stands for such a suite. */
-const PROGRAMS = ['rota-strata', 'rota-model', 'rota-probe'];
+const PROGRAMS = ['rota-strata', 'rota-model', 'rota-probe', 'rota_faults'];
 
 /**
  * A suite for these vitest files alone, so that a mistake costs one file's time.

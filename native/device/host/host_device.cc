@@ -45,6 +45,13 @@ class HostDevice final : public Device {
     std::memcpy(host, device, bytes);
   }
 
+  Status reserve_scratch(size_t floats, size_t ints) override {
+    if (split_.reserve(floats, ints)) return Status();
+    return Status(Code::kOutOfMemory, "scratch of a row: cannot allocate " +
+                                          std::to_string(split_.reserve_bytes(floats, ints)) +
+                                          " bytes of memory");
+  }
+
   void linear(const Matrix& w, DevPtr<const float> x, int rows, DevPtr<float> y) override {
     const size_t in = static_cast<size_t>(w.in), out = static_cast<size_t>(w.out);
     split_(out, in * static_cast<size_t>(rows), [&](size_t, size_t begin, size_t end) {

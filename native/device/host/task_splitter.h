@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <new>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -30,6 +31,23 @@ class TaskSplitter {
     };
     // By reference: a std::function of a large lambda would allocate.
     pool_->run(static_cast<int>(tasks), std::ref(task));
+  }
+
+  // Sizes every task's scratch, so that none grows inside a task: an exception there would leave
+  // other threads in it. False when memory is refused.
+  bool reserve(size_t floats, size_t ints) {
+    try {
+      for (Scratch& scratch : scratch_) {
+        grown(scratch.floats, floats);
+        grown(scratch.ints, ints);
+      }
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
+  size_t reserve_bytes(size_t floats, size_t ints) const {
+    return scratch_.size() * (floats * sizeof(float) + ints * sizeof(int));
   }
 
   // Grown to the largest size ever asked of a task, then kept.

@@ -152,7 +152,7 @@ std::string ready_event(const StrataEngine& engine) {
            {"engine", "strata"},
            {"version", kStrataVersion},
            {"device", engine.device().name()},
-           {"fingerprint", engine.weights().fingerprint()},
+           {"fingerprint", engine.fingerprint()},
            {"model", model_of(engine)}};
   formats_of(engine, out);
   out["sizes"] = sizes_of(engine);

@@ -8,7 +8,8 @@
 
 namespace rota {
 
-// Until the inbox says that the engine is to end.
-void serve(StrataEngine& engine, Inbox& inbox, Outbox& outbox);
+// Until the inbox says that the engine is to end. kIo when something that was asked for could not
+// be written until then.
+Status serve(StrataEngine& engine, Inbox& inbox, Outbox& outbox);
 
 }  // namespace rota

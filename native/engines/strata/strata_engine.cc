@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "device/host/host_device.h"
+#include "engines/refused_memory.h"
 
 namespace rota {
 namespace {
@@ -17,17 +18,25 @@ Result<std::unique_ptr<StrataEngine>> StrataEngine::load(const StrataOptions& op
                                                          const EngineProgress& progress) {
   const int64_t start = now_ns();
   std::unique_ptr<StrataEngine> engine(new StrataEngine(options));
-  ROTA_ASSIGN_OR_RETURN(engine->pool_options_, prepare_machine(options.machine));
-  ROTA_RETURN_IF_ERROR(engine->open());
-  ROTA_RETURN_IF_ERROR(engine->choose_depth());
-  ROTA_ASSIGN_OR_RETURN(const TieredOptions tiers, engine->tier_options());
-  ROTA_RETURN_IF_ERROR(engine->check_fits(tiers));
-  ROTA_RETURN_IF_ERROR(engine->load_parts(tiers, progress));
-  ROTA_RETURN_IF_ERROR(engine->make_decoder());
-  engine->threads_->place_caller();
-  engine->machine_ = machine_state(*engine->threads_, engine->experts_->memory());
+  const Status loaded = catch_refusals([&] { return engine->load_all(progress); });
+  if (!loaded.ok()) return explain_refusal(loaded, engine->needs_);
   engine->load_ms_ = static_cast<double>(now_ns() - start) * 1e-6;
   return engine;
+}
+
+Status StrataEngine::load_all(const EngineProgress& progress) {
+  ROTA_ASSIGN_OR_RETURN(pool_options_, prepare_machine(options_.machine));
+  ROTA_RETURN_IF_ERROR(open());
+  ROTA_RETURN_IF_ERROR(choose_depth());
+  ROTA_ASSIGN_OR_RETURN(const TieredOptions tiers, tier_options());
+  ROTA_RETURN_IF_ERROR(check_fits(tiers));
+  ROTA_RETURN_IF_ERROR(load_parts(tiers, progress));
+  ROTA_RETURN_IF_ERROR(make_decoder());
+  threads_->place_caller();
+  machine_ = machine_state(*threads_, experts_->memory());
+  // What was read so far is believed from here on.
+  watch_ = std::make_unique<WeightWatch>(*weights_);
+  return watch_->check();
 }
 
 Status StrataEngine::open() {

@@ -10,9 +10,11 @@
 #include "base/thread_pool.h"
 #include "decode/decoder.h"
 #include "device/device.h"
+#include "engines/memory_guard.h"
 #include "engines/memory_limits.h"
 #include "engines/strata/options.h"
 #include "engines/strata/slots_budget.h"
+#include "engines/strata/weight_watch.h"
 #include "experts/draft_experts.h"
 #include "experts/file_blobs.h"
 #include "experts/tiered_experts.h"
@@ -30,9 +32,15 @@ class StrataEngine {
                                                     const EngineProgress& progress);
 
   Decoder& decoder() { return *decoder_; }
+  // Ok without a ledger.
+  Status flush_ledger() { return ledger_ ? ledger_->flush() : Status(); }
   Status reset();
   // A request is over: what its rows left in a buffer goes to its file.
   Status finish_request() { return routes_ ? routes_->flush() : Status(); }
+
+  // Ok while the model's files are what was loaded.
+  Status check_weights() { return watch_->check(); }
+  const std::string& fingerprint() const { return watch_->fingerprint(); }
 
   const StrataOptions& options() const { return options_; }
   const WeightSource& weights() const { return *weights_; }
@@ -52,11 +60,12 @@ class StrataEngine {
 
  private:
   explicit StrataEngine(const StrataOptions& options) : options_(options) {}
+  Status load_all(const EngineProgress& progress);
   Status open();
   Status choose_depth();
   Result<TieredOptions> tier_options();
   SlotsBudget slots_budget(const TieredOptions& tiers) const;
-  Status check_fits(const TieredOptions& tiers) const;
+  Status check_fits(const TieredOptions& tiers);
   Status load_parts(const TieredOptions& tiers, const EngineProgress& progress);
   Status make_decoder();
   ModelOptions model_options() const;
@@ -73,7 +82,9 @@ class StrataEngine {
   MemoryAvailable memory_;
   std::optional<SlotsBudget> budget_;
   std::string rank_sha256_;
+  std::vector<MemoryNeed> needs_;  // known from check_fits() on
   std::unique_ptr<WeightSource> weights_;
+  std::unique_ptr<WeightWatch> watch_;
   std::unique_ptr<FileBlobs> blobs_, draft_blobs_;
   std::unique_ptr<ThreadPool> threads_;
   std::unique_ptr<Device> device_;

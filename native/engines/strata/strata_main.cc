@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/cpu_features.h"
 #include "engines/events.h"
+#include "engines/refused_memory.h"
 #include "engines/strata/options.h"
 #include "engines/strata/ready.h"
 #include "engines/strata/serve.h"
@@ -49,9 +50,7 @@ rota::EngineProgress progress_to(rota::Outbox& outbox, const rota::Inbox& inbox)
   };
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   const std::vector<const char*> arguments(argv + 1, argv + argc);
   if (const auto status = rota::check_cpu_request(); !status.ok()) return fail(status);
   const auto parsed =
@@ -71,6 +70,18 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", line.c_str());
   }
   outbox.send(rota::ready_event(engine));
-  rota::serve(engine, inbox, outbox);
-  return inbox.exit_code();
+  const rota::Status served = rota::serve(engine, inbox, outbox);
+  return served.ok() || inbox.exit_code() != 0 ? inbox.exit_code() : exit_code(served.code());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int code = 0;
+  // A listening thread or the first bytes of the heap can be refused before anything is loaded.
+  const rota::Status status = rota::catch_refusals([&] {
+    code = run(argc, argv);
+    return rota::Status();
+  });
+  return status.ok() ? code : fail(rota::explain_refusal(status, {}));
 }

@@ -68,7 +68,7 @@ SlotsBudget StrataEngine::slots_budget(const TieredOptions& tiers) const {
   return budget;
 }
 
-Status StrataEngine::check_fits(const TieredOptions& tiers) const {
+Status StrataEngine::check_fits(const TieredOptions& tiers) {
   const Config& config = weights_->config();
   const ModelBytes model = model_bytes(config, model_options());
   const ExpertShape target = shape(config.top_k, max_rows());
@@ -82,14 +82,14 @@ Status StrataEngine::check_fits(const TieredOptions& tiers) const {
   const uint64_t whole = TieredExperts::memory_bytes(*blobs_, target, tiers);
   const WeightSource::Totals& totals = weights_->totals();
   const uint64_t draft = draft_blobs_ ? DraftExperts::memory_bytes(*draft_blobs_) : 0;
-  return check_memory({{"slots", "--slots", without_arena - std::min(without_arena, staging)},
-                       {"arena", "--arena", whole - std::min(whole, without_arena)},
-                       {"staging and scratch", "--prompt-batch", staging},
-                       {"dense weights", nullptr, totals.dense + totals.draft_dense},
-                       {"draft experts", "--depth", draft},
-                       {"activations", "--prompt-batch", model.buffers},
-                       {"context", "--ctx", model.kv}},
-                      memory_);
+  needs_ = {{"slots", "--slots", without_arena - std::min(without_arena, staging)},
+            {"arena", "--arena", whole - std::min(whole, without_arena)},
+            {"staging and scratch", "--prompt-batch", staging},
+            {"dense weights", nullptr, totals.dense + totals.draft_dense},
+            {"draft experts", "--depth", draft},
+            {"activations", "--prompt-batch", model.buffers},
+            {"context", "--ctx", model.kv}};
+  return check_memory(needs_, memory_);
 }
 
 }  // namespace rota

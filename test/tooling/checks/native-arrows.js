@@ -14,7 +14,7 @@ const LAYERS = [
   ['experts'],
   ['decode'],
   ['engines', 'probe', 'tools'],
-  ['bench'],
+  ['bench', 'faults', 'fuzz'],
 ];
 
 /** @param {string} path relative to native/ */

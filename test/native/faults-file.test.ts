@@ -1,0 +1,211 @@
+// The file tier fails or changes under a running engine: the request that needed it says file and place, and the engine lives on.
+
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeSync,
+} from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSwitch, suffering } from './helpers/faults.ts';
+import { generateOnce, promptOf, Strata, synthesise, temporaryFolder } from './helpers/strata.ts';
+
+const folder = temporaryFolder();
+const prompt = promptOf(20, 128);
+/** Most experts stay in the file, and nothing is guessed ahead, so that every pass reads. */
+const FILE_TIER = ['--slots', '10%', '--arena', '10%', '--lru-window', '0', '--prefetch', '0'];
+const ask = { id: 90, op: 'generate', prompt, max_new: 24, ignore_eos: true };
+let model: string;
+
+beforeAll(() => {
+  model = synthesise(folder.path, 'mini-xs');
+});
+
+afterAll(() => folder.remove());
+
+/** A copy with its sidecar that a test may spoil. */
+function ownModel(name: string): string {
+  const copy = path.join(folder.path, `${name}.gguf`);
+  copyFileSync(model, copy);
+  copyFileSync(model.replace(/\.gguf$/, '.dspark.gguf'), copy.replace(/\.gguf$/, '.dspark.gguf'));
+  return copy;
+}
+
+describe('a read error in mid-pass', () => {
+  test.each([0, 5, 40])(
+    'after %i good reads fails the request with file and offset; the next is as if it never was',
+    async (skip) => {
+      const { done } = await generateOnce(['--model', model, ...FILE_TIER], ask, ask);
+      const now = createSwitch(folder.path);
+      const env = suffering(['read', { path: 'mini-xs.gguf', when: now.file, skip }]);
+      const { engine } = await Strata.start(['--model', model, ...FILE_TIER], env);
+      await using _ = engine;
+      now.on();
+      engine.send(ask);
+      const error = await engine.next('error');
+      expect(error).toMatchObject({ id: 90, code: 'io' });
+      expect(error['message']).toMatch(/mini-xs\.gguf: offset \d+: read failed: Input\/output error$/);
+      now.off();
+      const after = await engine.generate(ask);
+      expect(after.ids).toEqual(done[0]?.ids);
+      expect(after.digest).toEqual(done[0]?.digest);
+      await engine.reset();
+      const { counters } = await engine.generate(ask);
+      expect(counters).toEqual(done[0]?.counters);
+    },
+  );
+
+  test('with guesses ahead the engine lives too, whether the read that failed was a guess or not', async () => {
+    const args = ['--model', model, '--slots', '10%', '--arena', '10%', '--prefetch', '4'];
+    const { done } = await generateOnce(args, ask);
+    const now = createSwitch(folder.path);
+    const env = suffering(['read', { path: 'mini-xs.gguf', when: now.file, skip: 30, times: 40 }]);
+    const { engine } = await Strata.start(args, env);
+    await using _ = engine;
+    now.on();
+    engine.send(ask);
+    expect(await engine.next('error')).toMatchObject({ id: 90, code: 'io' });
+    now.off();
+    // What was to be admitted when the read failed is not taken for admitted.
+    for (let i = 0; i < 3; ++i) expect((await engine.generate(ask)).ids).toEqual(done[0]?.ids);
+  });
+
+  test('during the load is exit 3 and one line', async () => {
+    const env = suffering(['read', { path: 'mini-xs.gguf', skip: 3 }]);
+    const { code, stderr } = await new Strata(['--model', model], env).exited;
+    expect(code).toBe(3);
+    expect(stderr).toMatch(
+      /^rota-strata: [^\n]*mini-xs\.gguf: offset \d+: read failed: Input\/output error\n$/,
+    );
+  });
+
+  test('a reset that cannot read fails, and the next one mends it', async () => {
+    const args = ['--model', model, '--slots', '10%', '--arena', '20%', '--prefetch', '0'];
+    const now = createSwitch(folder.path);
+    const env = suffering(['read', { path: 'mini-xs.gguf', when: now.file }]);
+    const { engine } = await Strata.start(args, env);
+    await using _ = engine;
+    const first = await engine.generate(ask);
+    now.on();
+    engine.send({ id: 91, op: 'reset' });
+    expect(await engine.next('error')).toMatchObject({ id: 91, code: 'io' });
+    now.off();
+    await engine.reset();
+    expect((await engine.generate(ask)).counters).toEqual(first.counters);
+  });
+
+  test('slow reads change no token', async () => {
+    const { done } = await generateOnce(['--model', model, ...FILE_TIER], { ...ask, max_new: 4 });
+    const env = suffering(['slow', { path: 'mini-xs.gguf', ms: 2 }]);
+    const { engine } = await Strata.start(['--model', model, ...FILE_TIER], env);
+    await using _ = engine;
+    expect((await engine.generate({ ...ask, max_new: 4 })).ids).toEqual(done[0]?.ids);
+  });
+});
+
+/** One byte inside the experts, in place. */
+function overwrite(file: string): void {
+  const descriptor = openSync(file, 'r+');
+  writeSync(descriptor, Buffer.from([0x55]), 0, 1, Math.floor(statSync(file).size * 0.9));
+}
+
+const CHANGES: readonly (readonly [string, (file: string) => void, RegExp])[] = [
+  ['cut to nothing', (file) => truncateSync(file, 0), /had \d+ bytes and has 0/],
+  [
+    'cut in half',
+    (file) => truncateSync(file, Math.floor(statSync(file).size / 2)),
+    /had \d+ bytes and has \d+/,
+  ],
+  ['made longer', (file) => appendFileSync(file, 'x'), /had \d+ bytes and has \d+/],
+  ['written to in place', overwrite, /it was written to/],
+  [
+    'written to, and its time put back',
+    (file) => {
+      const { atime, mtime } = statSync(file);
+      // utimes has whole milliseconds at best: it can only put back a time that had no more.
+      utimesSync(file, atime, mtime);
+      overwrite(file);
+      utimesSync(file, atime, mtime);
+    },
+    /changed since it was opened/,
+  ],
+  [
+    'replaced by another file',
+    (file) => {
+      copyFileSync(file, `${file}.new`);
+      renameSync(`${file}.new`, file);
+    },
+    /another file took its place/,
+  ],
+  ['removed', (file) => rmSync(file), /it is gone/],
+];
+
+describe('a shard that changes under us', () => {
+  test.each(CHANGES)('%s: the next request says so, and nothing dies', async (what, change, says) => {
+    const own = ownModel(`own-${what.replaceAll(/\W+/g, '-')}`);
+    const { engine } = await Strata.start(['--model', own, ...FILE_TIER]);
+    await using _ = engine;
+    await engine.generate(ask);
+    change(own);
+    for (const op of ['generate', 'generate', 'reset']) {
+      engine.send(op === 'reset' ? { id: 91, op } : ask);
+      const error = await engine.next('error');
+      expect(error['code']).toBe('io');
+      expect(error['message']).toContain(path.basename(own));
+      expect(error['message']).toMatch(says);
+    }
+    engine.send({ op: 'quit' });
+    expect(await engine.exited).toMatchObject({ code: 0, signal: null });
+  });
+
+  test.each([
+    ['model', /own-mid\.gguf: changed since it was opened: it had/],
+    ['sidecar', /own-mid\.dspark\.gguf: changed since it was opened: it had/],
+  ])('the %s cut in the middle of a request: no answer from zeros, no death', async (which, says) => {
+    const own = ownModel('own-mid');
+    const { engine } = await Strata.start(['--model', own, ...FILE_TIER, '--ctx', '100000']);
+    await using _ = engine;
+    engine.send({ ...ask, max_new: 250, stream: true });
+    while (!engine.events.some(({ event }) => event === 'tokens'))
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    truncateSync(which === 'model' ? own : own.replace(/\.gguf$/, '.dspark.gguf'), 0);
+    const error = await engine.next('error');
+    expect(error).toMatchObject({ id: 90, code: 'io' });
+    expect(error['message']).toMatch(says);
+    engine.send({ op: 'quit' });
+    expect(await engine.exited).toMatchObject({ code: 0, signal: null });
+  });
+
+  test('cut while it is loaded: exit 3 and one line', async () => {
+    const own = ownModel('own-load');
+    const now = createSwitch(folder.path);
+    const env = suffering(['slow', { path: 'own-load.gguf', ms: 20, when: now.file }]);
+    now.on();
+    const engine = new Strata(['--model', own, '--threads', '1', '--file-readers', '1'], env);
+    while (!engine.events.some(({ event }) => event === 'loading'))
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    truncateSync(own, 4096);
+    now.off();
+    const { code, signal, stderr } = await engine.exited;
+    expect([code, signal]).toEqual([3, null]);
+    expect(stderr).toMatch(/^rota-strata: [^\n]*own-load\.gguf: [^\n]*\n$/);
+  });
+
+  test('another mode or owner is no change', async () => {
+    const own = ownModel('own-mode');
+    const { engine } = await Strata.start(['--model', own, ...FILE_TIER]);
+    await using _ = engine;
+    const first = await engine.generate(ask);
+    chmodSync(own, 0o600);
+    expect((await engine.generate(ask)).ids).toEqual(first.ids);
+    expect(readFileSync(own).length).toBeGreaterThan(0);
+  });
+});

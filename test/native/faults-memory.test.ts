@@ -1,0 +1,95 @@
+// Memory and threads that the system refuses: at every single large allocation of a load the engine ends with 4 and one line, and
+// what a request asks for itself costs the request alone.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSwitch, suffering } from './helpers/faults.ts';
+import { promptOf, Strata, synthesise, temporaryFolder } from './helpers/strata.ts';
+
+const folder = temporaryFolder();
+const prompt = promptOf(20, 128);
+const ask = { id: 90, op: 'generate', prompt, max_new: 6, ignore_eos: true };
+/** Small against the mini model's caches, large against what the C++ library takes for itself. */
+const LARGE = 16 * 1024;
+const AT_ONCE = 4;
+let model: string;
+
+beforeAll(() => {
+  model = synthesise(folder.path, 'mini-xs');
+});
+
+afterAll(() => folder.remove());
+
+const args = (): string[] => ['--model', model, '--slots', '20%', '--arena', '20%', '--threads', '2'];
+
+/** How it ends when one request is all that it is asked. */
+async function outcome(
+  env: Record<string, string>,
+): Promise<{ code: number | null; stderr: string; answer: string }> {
+  const engine = new Strata(args(), env);
+  engine.send(ask);
+  engine.child.stdin.end();
+  const { code, signal, stderr } = await engine.exited;
+  expect(signal).toBe(null);
+  const answer = engine.events.find(({ event }) => event === 'done' || event === 'error');
+  return { code, stderr, answer: `${answer?.['event']} ${answer?.['code'] ?? ''}`.trim() };
+}
+
+function expectRefusal({ code, stderr, answer }: Awaited<ReturnType<typeof outcome>>): void {
+  if (code === 0) {
+    expect(answer).toBe('error out_of_memory');
+    return;
+  }
+  expect(stderr).toMatch(/^rota-strata: out of memory: [^\n]+; (lower --[a-z-]+|no knob lowers [^\n]+)\n$/);
+  expect(code).toBe(4);
+}
+
+describe('memory refused at every large allocation', () => {
+  test('is exit 4 with bytes and a knob, or one failed request; never a crash', async () => {
+    const knobs = new Set<string>();
+    let refused = 0;
+    for (let nth = 1; ; nth += AT_ONCE) {
+      const turns = Array.from({ length: AT_ONCE }, (_, i) => nth + i);
+      const outcomes = await Promise.all(
+        turns.map((turn) => outcome(suffering(['memory', { least: LARGE, nth: turn }]))),
+      );
+      const bad = outcomes.filter(({ answer }) => answer !== 'done');
+      for (const each of bad) {
+        expectRefusal(each);
+        knobs.add(/asked in all [\d.]+ \w+ \(.*\); lower (--[a-z-]+)/.exec(each.stderr)?.[1] ?? 'none');
+      }
+      refused += bad.length;
+      if (bad.length === 0) break;
+    }
+    // Were the library not there, or the allocations not seen, the first turn would end it.
+    expect(refused).toBeGreaterThan(50);
+    expect(knobs.size).toBeGreaterThan(1);
+  });
+
+  test('a thread that cannot be started is exit 4 too, whichever it is', async () => {
+    const ends = await Promise.all([1, 2, 3, 4, 5].map((nth) => outcome(suffering(['thread', { nth }]))));
+    for (const end of ends) expectRefusal(end);
+    expect(ends.map(({ stderr }) => stderr).join('')).toMatch(
+      /cannot start (compute thread|file reader) \d+ of \d+/,
+    );
+  });
+});
+
+describe('what a request itself asks for', () => {
+  test('is refused alone: the engine answers the next one', async () => {
+    const now = createSwitch(folder.path);
+    const env = suffering(['memory', { least: 300_000, nth: 0, when: now.file }]);
+    const { engine } = await Strata.start([...args(), '--ctx', '100000'], env);
+    await using _ = engine;
+    const good = await engine.generate(ask);
+    now.on();
+    // The lists of 90,000 tokens and their times are larger than what is refused.
+    engine.send({ ...ask, id: 91, max_new: 90_000 });
+    const error = await engine.next('error');
+    expect(error).toMatchObject({ id: 91, code: 'out_of_memory' });
+    // A line is memory too.
+    engine.send({ ...ask, id: 92, prompt: promptOf(95_000, 128), max_new: 1 });
+    expect(await engine.next('error')).toMatchObject({ code: 'out_of_memory' });
+    now.off();
+    expect((await engine.generate(ask)).ids).toEqual(good.ids);
+  });
+});

@@ -1,0 +1,21 @@
+// The preloaded library of faults: which environment makes a child suffer them. The rules are described in native/faults/rules.h.
+
+import { rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { bin } from './strata.ts';
+
+type Values = Readonly<Record<string, string | number>>;
+
+/** The environment of a process that suffers these. */
+export function suffering(...rules: readonly (readonly [string, Values])[]): Record<string, string> {
+  const text = rules.map(([kind, values]) =>
+    [kind, ...Object.entries(values).map(([key, value]) => `${key}=${value}`)].join(','),
+  );
+  return { LD_PRELOAD: path.join(bin, 'librota_faults.so'), ROTA_FAULTS: text.join(';') };
+}
+
+/** A file whose presence switches rules with `when` on. */
+export function createSwitch(folder: string): { readonly file: string; on(): void; off(): void } {
+  const file = path.join(folder, 'now');
+  return { file, on: () => writeFileSync(file, ''), off: () => rmSync(file, { force: true }) };
+}
