@@ -8,6 +8,7 @@ import type { EngineDescriptor } from '../schema/descriptor.ts';
 import type { Guard } from './guard.ts';
 import type { StrayOutput } from './inbox.ts';
 import { type EngineProcess, engineDied, launchEngine } from './launch.ts';
+import { boundLog } from './log-bound.ts';
 import { cleanLines, readLogTail } from './log-tail.ts';
 import type { Message } from './message.ts';
 import { type Answer, generateBody, readDone, readReady } from './rota-dialect.ts';
@@ -21,6 +22,7 @@ export interface SessionOptions {
   readonly logFile: string;
   readonly guard: Guard;
   readonly clock: Clock;
+  readonly maxLogBytes?: number;
   readonly onLoading?: (progress: { readonly bytes: number | null; readonly total: number | null }) => void;
 }
 
@@ -133,6 +135,7 @@ export async function openSession(options: SessionOptions): Promise<EngineSessio
   const { clock, guard, descriptor } = options;
   const launchedMs = clock.monotonicMs();
   const engine = await launchEngine(options);
+  const log = boundLog(options.logFile, options.maxLogBytes);
   const phase = createPhase(engine);
   let stopping: Promise<StopReport> | null = null;
   const client = createStdioClient({
@@ -152,6 +155,8 @@ export async function openSession(options: SessionOptions): Promise<EngineSessio
     };
     const report = await stopEngine(engine, { clock, graceMs: descriptor.stop.graceS * 1000, quit });
     if (report.left.length === 0) guard.forget(engine.id.pid);
+    log[Symbol.dispose]();
+    log.check();
     return report;
   }
   function stop(): Promise<StopReport> {

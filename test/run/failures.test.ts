@@ -36,6 +36,8 @@ const VOID: Readonly<Record<string, string>> = {
   'double-done': 'the engine broke the protocol: request 1 was answered twice',
   refuses: 'the engine refused: context: 9000 prompt tokens do not fit 8192',
   'never-ready': 'not ready within 1.5 s',
+  'half-ready': 'not ready within 1.5 s',
+  'hang-stubborn': 'no answer within 0.5 s',
   'hang-mid-request': 'no answer within 0.5 s',
 };
 
@@ -61,10 +63,24 @@ test.each(Object.entries(VOID))('%s: void with its reason, tried twice, then lef
   expect(notes).toContain(`${play} failed 2 times: it is left out from here on`);
 });
 
-test('beside seven arms that fail the good one is measured, and the exit code says that something is missing', () => {
+test('beside nine arms that fail the good one is measured, and the exit code says that something is missing', () => {
   expect(statusOf(failed, 'good')).toEqual(['ok']);
   expect(failed.verdict.complete).toBe(false);
   expect(failed.verdict.exitCode).toBe(3);
+});
+
+test('nothing is left of engines that had to be killed', () => {
+  for (const { pid, arm } of eventsOf(failed.events, 'run_start')) {
+    expect([arm, ...membersOf({ group: pid, leash: 'none' })]).toEqual([arm]);
+  }
+});
+
+test('an engine that dies when it is told to end was measured all the same, and the record says how it went', async () => {
+  using run = await beside(['crash-at-stop']);
+  expect(statusOf(run, 'crash-at-stop')).toEqual(['ok']);
+  const ends = eventsOf(run.events, 'run_end').filter((end) => end.run.endsWith('.crash-at-stop'));
+  expect(ends.map(({ exit }) => exit)).toEqual(['SIGSEGV']);
+  expect(run.verdict.exitCode).toBe(0);
 });
 
 test('an arm that always fails is not started again in later blocks; one that failed once is repeated', async () => {

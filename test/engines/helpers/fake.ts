@@ -30,6 +30,7 @@ export async function startFake(
     readonly graceS?: number;
     readonly argv?: readonly string[];
     readonly knobs?: KnobSpecs;
+    readonly maxLogBytes?: number;
   } = {},
 ): Promise<Fake> {
   const folder = temporaryFolder();
@@ -53,6 +54,7 @@ export async function startFake(
     logFile,
     guard,
     clock: systemClock,
+    ...(options.maxLogBytes === undefined ? {} : { maxLogBytes: options.maxLogBytes }),
   });
   return {
     session,
