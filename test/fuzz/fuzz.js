@@ -24,7 +24,7 @@ const build = join(native, 'build/host-fuzz');
 const work = join(native, 'build/fuzz');
 
 /** Longer inputs are slower and find nothing more: headers of the mini models are shorter than this. */
-const LONGEST = { weight_source: 65536, gguf_config: 16384, sidecar: 16384 };
+const LONGEST = { weight_source: 65536, gguf_config: 16384, sidecar: 16384, parts: 16384, gguf: 16384 };
 const LONGEST_TEXT = 4096;
 
 /** @param {string} message @param {number} code @returns {never} */

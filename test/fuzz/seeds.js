@@ -62,6 +62,7 @@ export function writeSeeds(place) {
   const made = {
     gguf: models.flatMap(({ model, sidecar }) => [keysOnly(model), keysOnly(sidecar)]),
     gguf_config: models.map(({ model }) => keysOnly(model)),
+    parts: models.map(({ model }) => Buffer.concat([Buffer.from([255, 255]), keysOnly(model)])),
     sidecar: models.map(({ sidecar }) => keysOnly(sidecar)),
     weight_source: models.map(({ model }) => model.subarray(0, HEAD_BYTES)),
   };

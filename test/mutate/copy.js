@@ -51,12 +51,17 @@ function mirror(from, to, skip) {
 }
 
 /**
- * Copies the tree and configures a build in it.
- * @param {string} root
- * @param {string | undefined} kept a folder that stays for the next run
- * @returns {{place: {tree: string, build: string}} | {failure: string}}
+ * The copy, its build, and the programs of the project itself.
+ * @typedef {{tree: string, build: string, built: string}} Place
  */
-export function makeCopy(root, kept) {
+
+/**
+ * Copies the tree and, where something is to be built, configures a build in it.
+ * @param {string} root
+ * @param {{kept: string | undefined, builds: boolean}} options kept: a folder that stays for the next run
+ * @returns {{place: Place} | {failure: string}}
+ */
+export function makeCopy(root, { kept, builds }) {
   const tree = kept === undefined ? mkdtempSync(join(tmpdir(), 'rota-mutate-')) : resolve(kept);
   if (kept === undefined) process.on('exit', () => rmSync(tree, { recursive: true, force: true }));
   process.on('SIGINT', () => process.exit(130));
@@ -68,11 +73,13 @@ export function makeCopy(root, kept) {
   if (!existsSync(modules) && existsSync(join(root, 'node_modules')))
     symlinkSync(resolve(root, 'node_modules'), modules);
   const build = join(tree, 'build');
+  const place = { tree, build, built: resolve(root, 'native/build/host/bin') };
+  if (!builds) return { place };
   const generator = run('ninja', ['--version']).status === 0 ? ['-G', 'Ninja'] : [];
   const sources = ['-S', join(tree, 'native'), '-B', build];
   const configured = run('cmake', [...sources, ...generator, '-DCMAKE_BUILD_TYPE=Release', UNUSED_IS_FINE]);
   if (configured.status !== 0) return { failure: `the copy cannot be configured:\n${configured.stderr}` };
-  return { place: { tree, build } };
+  return { place };
 }
 
 /**
@@ -80,5 +87,6 @@ export function makeCopy(root, kept) {
  * @param {string[]} targets
  */
 export function compile(build, targets) {
+  if (targets.length === 0) return { status: 0, stdout: '' };
   return run('cmake', ['--build', build, '-j', String(availableParallelism()), '--target', ...targets]);
 }

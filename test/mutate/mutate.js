@@ -47,17 +47,18 @@ function readArguments() {
 /**
  * Runs a suite's commands until one fails. Returns what failed, or null when every command passed.
  * @param {import('./plan.js').Suite} suite
- * @param {{tree: string, build: string}} place
+ * @param {import('./copy.js').Place} place
  */
 function firstFailure(suite, place) {
-  const filled = (/** @type {string} */ text) => text.replaceAll('{build}', place.build);
+  const filled = (/** @type {string} */ text) =>
+    text.replaceAll('{build}', place.build).replaceAll('{built}', place.built);
   const env = Object.fromEntries(
     Object.entries(suite.env ?? {}).map(([name, value]) => [name, filled(value)]),
   );
   for (const [command = '', ...args] of suite.commands) {
     const result = run(filled(command), args.map(filled), {
       cwd: place.tree,
-      env: { ...process.env, ...env },
+      env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0', ...env },
       timeout: (suite.timeoutSeconds ?? 300) * 1000,
       killSignal: 'SIGKILL',
     });
@@ -83,7 +84,7 @@ function describeFailure(command, { stdout, stderr, signal }) {
  * Plants one mutation, judges it, and takes it out again.
  * @param {import('./plan.js').Mutation} mutation
  * @param {Record<string, import('./plan.js').Suite>} suites
- * @param {{tree: string, build: string}} place
+ * @param {import('./copy.js').Place} place
  */
 function judge(mutation, suites, place) {
   const problem = whyNotApplicable(mutation, place.tree);
@@ -113,7 +114,7 @@ function judge(mutation, suites, place) {
  * Without mutations every suite must pass, or the verdicts would mean nothing.
  * @param {string[]} names
  * @param {Record<string, import('./plan.js').Suite>} suites
- * @param {{tree: string, build: string}} place
+ * @param {import('./copy.js').Place} place
  */
 function checkBaseline(names, suites, place) {
   for (const name of names) {
@@ -168,9 +169,11 @@ function main() {
     if (stale.length > 0) fail(stale.join('\n'));
     return console.log(`${chosen.length} mutations can be planted`);
   }
-  const copy = makeCopy(tree, options.work);
+  const names = [...new Set(chosen.flatMap((mutation) => mutation.suites))];
+  const builds = names.some((name) => (suites[name]?.targets.length ?? 0) > 0);
+  const copy = makeCopy(tree, { kept: options.work, builds });
   if ('failure' in copy) return fail(copy.failure);
-  checkBaseline([...new Set(chosen.flatMap((mutation) => mutation.suites))], suites, copy.place);
+  checkBaseline(names, suites, copy.place);
   printVerdicts(chosen, (mutation) => judge(mutation, suites, copy.place));
 }
 

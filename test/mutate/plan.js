@@ -11,22 +11,27 @@ import { join } from 'node:path';
 const PROGRAMS = ['rota-strata', 'rota-model', 'rota-probe', 'rota_faults'];
 
 /**
- * A suite for these vitest files alone, so that a mistake costs one file's time.
+ * A suite for these vitest files alone, so that a mistake costs one file's time. A mistake in TypeScript leaves the programs as they
+ * are: the project's own are run, and nothing is built.
  * @param {string[]} tests
+ * @param {boolean} isNative
  * @returns {Suite}
  */
-function vitestSuite(tests) {
+function vitestSuite(tests, isNative) {
   return {
-    targets: PROGRAMS,
+    targets: isNative ? PROGRAMS : [],
     commands: [['node', 'node_modules/vitest/vitest.mjs', 'run', ...tests]],
-    env: { ROTA_BUILD: '{build}/bin' },
+    env: { ROTA_BUILD: isNative ? '{build}/bin' : '{built}' },
     timeoutSeconds: 300,
   };
 }
 
+/** @param {string} file */
+const isTypescript = (file) => /^(src|bin)\//.test(file);
+
 /** Where a mutated file lies below the project's root: TypeScript by its own path, all else in native/. @param {string} file */
 export function pathInTree(file) {
-  return /^(src|bin)\//.test(file) ? file : join('native', file);
+  return isTypescript(file) ? file : join('native', file);
 }
 
 /**
@@ -44,12 +49,10 @@ export function readPlan(folder) {
     const room = file.replace(/\.json$/, '');
     for (const entry of JSON.parse(readFileSync(join(folder, 'mutations', file), 'utf8'))) {
       const { tests, ...mutation } = entry;
-      if (tests !== undefined) suites[tests.join(' ')] = vitestSuite(tests);
-      mutations.push({
-        ...mutation,
-        room,
-        suites: [...(mutation.suites ?? []), ...(tests ? [tests.join(' ')] : [])],
-      });
+      const own =
+        tests === undefined ? [] : [`${isTypescript(entry.file) ? '' : 'native '}${tests.join(' ')}`];
+      for (const suite of own) suites[suite] = vitestSuite(tests, !isTypescript(entry.file));
+      mutations.push({ ...mutation, room, suites: [...(mutation.suites ?? []), ...own] });
     }
   }
   const seen = new Map();
