@@ -10,7 +10,7 @@
 namespace rota {
 namespace {
 
-constexpr int kMaxLayers = 1024, kMaxExperts = 16384, kMaxTopK = 1024;
+constexpr int kMaxLayers = 256, kMaxExperts = 4096, kMaxTopK = 256;
 
 uint32_t u32_at(const char* bytes) {
   uint32_t value = 0;
@@ -75,12 +75,12 @@ Status count_row(const char* row, const std::string& where, const std::vector<Ro
   return Status();
 }
 
-Status count_file(const std::string& file, const std::vector<RowKind>& kinds, bool first,
+}  // namespace
+
+Status add_routes(std::istream& in, const std::string& file, const std::vector<RowKind>& kinds,
                   RouteCounts& counts) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return Status(Code::kUsage, file + ": cannot open: " + std::strerror(errno));
   ROTA_ASSIGN_OR_RETURN(const RouteShape shape, read_header(in, file));
-  if (first) {
+  if (counts.uses.empty()) {
     counts.shape = shape;
     counts.uses.assign(static_cast<size_t>(shape.layers) * static_cast<size_t>(shape.experts), 0);
   } else if (shape != counts.shape) {
@@ -99,8 +99,6 @@ Status count_file(const std::string& file, const std::vector<RowKind>& kinds, bo
   return Status();
 }
 
-}  // namespace
-
 std::string routes_shape_problem(const RouteShape& shape) {
   const bool good = shape.layers >= 1 && shape.layers <= kMaxLayers && shape.experts >= 1 &&
                     shape.experts <= kMaxExperts && shape.top_k >= 1 && shape.top_k <= kMaxTopK &&
@@ -111,8 +109,10 @@ std::string routes_shape_problem(const RouteShape& shape) {
 Result<RouteCounts> count_routes(const std::vector<std::string>& files,
                                  const std::vector<RowKind>& kinds) {
   RouteCounts counts;
-  for (size_t i = 0; i < files.size(); ++i) {
-    ROTA_RETURN_IF_ERROR(count_file(files[i], kinds, i == 0, counts));
+  for (const std::string& file : files) {
+    std::ifstream in(file, std::ios::binary);
+    if (!in) return Status(Code::kUsage, file + ": cannot open: " + std::strerror(errno));
+    ROTA_RETURN_IF_ERROR(add_routes(in, file, kinds, counts));
   }
   return counts;
 }

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <istream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -66,9 +67,12 @@ struct RouteCounts {
   uint64_t torn_bytes = 0;  // of last rows that are not whole: an engine was killed
 };
 
-// Rows of `kinds` of all files, which must be of one shape; the others are counted in rows alone.
-// kUsage when a file cannot be opened or is of another shape, kLoad when it is no routes file; both
-// name it.
+// Adds one file's rows of `kinds`; rows of other kinds are counted in `rows` alone. kLoad when it is
+// no routes file, kUsage when its shape is another than that of the files before it.
+Status add_routes(std::istream& in, const std::string& file, const std::vector<RowKind>& kinds,
+                  RouteCounts& counts);
+
+// Rows of `kinds` of all files, one after the other. kUsage also when one cannot be opened.
 Result<RouteCounts> count_routes(const std::vector<std::string>& files,
                                  const std::vector<RowKind>& kinds);
 
