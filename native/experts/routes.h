@@ -67,8 +67,8 @@ struct RouteCounts {
   uint64_t torn_bytes = 0;  // of last rows that are not whole: an engine was killed
 };
 
-// Adds one file's rows of `kinds`; rows of other kinds are counted in `rows` alone. kLoad when it is
-// no routes file, kUsage when its shape is another than that of the files before it.
+// Adds one file's rows of `kinds`; rows of other kinds are counted in `rows` alone. kLoad when it
+// is no routes file, kUsage when its shape is another than that of the files before it.
 Status add_routes(std::istream& in, const std::string& file, const std::vector<RowKind>& kinds,
                   RouteCounts& counts);
 
