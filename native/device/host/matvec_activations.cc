@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "base/check.h"
+#include "base/cpu_features.h"
 
 namespace rota {
 namespace {
@@ -72,23 +73,33 @@ struct Rounded {
   float scale;
 };
 
-void round_chunk(const float* x, size_t n, Rounded& out) {
+// What a chunk's values are multiplied with to become integers, and back. factor 0: all are 0.
+struct Scales {
+  float factor, scale;
+};
+
+Scales scales_of(uint32_t largest) {
   constexpr float kSmallest = 1e-30f;  // below, 32512 / amax would leave the range of floats
-  constexpr uint32_t kMagnitude = 0x7fffffffu, kInfinity = 0x7f800000u;
+  constexpr uint32_t kInfinity = 0x7f800000u;
+  const float amax = std::bit_cast<float>(largest);
+  if (largest >= kInfinity) return {0.f, amax};
+  if (amax < kSmallest) return {0.f, 0.f};
+  return {static_cast<float>(kIntLargest) / amax, amax / static_cast<float>(kIntLargest)};
+}
+
+void round_chunk(const float* x, size_t n, Rounded& out) {
   uint32_t largest = 0;  // magnitudes compare as integers, NaNs above infinity
   for (size_t i = 0; i < n; ++i) {
-    largest = std::max(largest, std::bit_cast<uint32_t>(x[i]) & kMagnitude);
+    largest = std::max(largest, std::bit_cast<uint32_t>(x[i]) & 0x7fffffffu);
   }
-  const float amax = std::bit_cast<float>(largest);
+  const Scales scales = scales_of(largest);
   std::fill(out.q, out.q + kIntChunk + 1, int16_t{0});
-  out.scale = largest >= kInfinity ? amax : 0.f;
-  if (largest >= kInfinity || amax < kSmallest) return;
-  const float factor = static_cast<float>(kIntLargest) / amax;
-  out.scale = amax / static_cast<float>(kIntLargest);
+  out.scale = scales.scale;
+  if (scales.factor == 0.f) return;
   // Adding 1.5 * 2^23 leaves the nearest integer in the low bits, ties to even.
   constexpr float kMagic = 0x1.8p23f;
   for (size_t i = 0; i < n; ++i) {
-    out.q[i] = static_cast<int16_t>(std::bit_cast<int32_t>(x[i] * factor + kMagic) -
+    out.q[i] = static_cast<int16_t>(std::bit_cast<int32_t>(x[i] * scales.factor + kMagic) -
                                     std::bit_cast<int32_t>(kMagic));
   }
 }
@@ -206,6 +217,22 @@ size_t quantised_row_bytes(RowLayout layout, size_t k) {
 }
 
 void quantise_row(RowLayout layout, const float* x, size_t k, size_t begin, size_t end, void* row) {
+  size_t i = begin;
+  if (cpu_features().avx512 && layout != RowLayout::kNone) {
+    for (; i + kIntChunk <= end; i += kIntChunk) {
+      const Scales scales = scales_of(chunk_magnitude_avx512(x + i));
+      if (scales.factor == 0.f) {
+        quantise_row_portable(layout, x, k, i, i + kIntChunk, row);
+      } else {
+        round_chunk_avx512(layout, x + i, scales.factor, scales.scale, i / kIntChunk, row);
+      }
+    }
+  }
+  if (i < end) quantise_row_portable(layout, x, k, i, end, row);
+}
+
+void quantise_row_portable(RowLayout layout, const float* x, size_t k, size_t begin, size_t end,
+                           void* row) {
   ROTA_CHECK(begin % kIntChunk == 0 && (end % kIntChunk == 0 || end == k), "values", begin, end, k);
   Rounded rounded;
   for (size_t i = begin; i < end; i += kIntChunk) {

@@ -74,5 +74,14 @@ size_t quantised_row_bytes(RowLayout layout, size_t k);
 // even; what lies behind k is 0. A chunk that holds a NaN or an infinity has that for its scale, so
 // that every output it meets is NaN or infinite; one whose largest magnitude is below 1e-30 is 0.
 void quantise_row(RowLayout layout, const float* x, size_t k, size_t begin, size_t end, void* row);
+// The same without the CPU's vector instructions, for tests.
+void quantise_row_portable(RowLayout layout, const float* x, size_t k, size_t begin, size_t end,
+                           void* row);
+
+// Parts of the AVX-512 variant, for whole chunks: the largest magnitude's bits, and rounding by a
+// factor into chunk c of a row.
+uint32_t chunk_magnitude_avx512(const float* x);
+void round_chunk_avx512(RowLayout layout, const float* x, float factor, float scale, size_t c,
+                        void* row);
 
 }  // namespace rota

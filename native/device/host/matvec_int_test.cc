@@ -179,6 +179,26 @@ TEST_CASE("one-hot activations read every weight back") {
   }
 }
 
+TEST_CASE("the scales that are no normal powers of two are MXFP4's") {
+  for (const int e : {0, 1, 2, 3, 200, 255}) {
+    CAPTURE(e);
+    Problem p(Format::kMXFP4, 2, 512, 3);
+    for (size_t i = 0; i < p.w.size(); i += 17) p.w[i] = static_cast<uint8_t>(e);
+    const std::vector<float> expected = p.run(matvec_int_portable);
+    CHECK(std::isnan(expected[0]) == (e == 255));
+    for (const MatvecIntFn fn : variants()) {
+      const std::vector<float> y = p.run(fn);
+      for (size_t i = 0; i < y.size(); ++i) {
+        if (e == 255) {
+          CHECK(std::isnan(y[i]));
+        } else {
+          CHECK(y[i] == expected[i]);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("sums of the largest codes and activations do not overflow") {
   for (const Format f : kIntFormats) {
     for (const int pattern : {0x00, 0x7f, 0x80, 0xff, 0xaa, 0x55}) {
@@ -240,6 +260,17 @@ TEST_CASE("rows quantised by pieces are the row; a NaN or an infinity reaches ev
       quantise_row(layout, p.x.data(), p.k, i, i + 256, pieces.data());
     }
     CHECK(std::memcmp(whole.data(), pieces.data(), bytes) == 0);
+    // Without vector instructions, ties (of a largest of 32512) included.
+    for (const float step : {1.f, 0.5f}) {
+      for (size_t i = 0; i < p.k; ++i) {
+        if (step < 1) p.x[i] = i % 256 == 0 ? 32512.f : step * static_cast<float>(i % 511) - 90;
+      }
+      std::memset(whole.data(), 0, bytes);
+      std::memset(pieces.data(), 0, bytes);
+      quantise_row(layout, p.x.data(), p.k, 0, p.k, whole.data());
+      quantise_row_portable(layout, p.x.data(), p.k, 0, p.k, pieces.data());
+      CHECK(std::memcmp(whole.data(), pieces.data(), bytes) == 0);
+    }
     for (const float bad :
          {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
           -std::numeric_limits<float>::infinity()}) {
