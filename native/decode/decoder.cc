@@ -23,6 +23,7 @@ struct Decoder::Marks {
     const ModelCounters& then = model.counters();
     pass.dense_bytes = static_cast<int64_t>(then.dense_bytes - now.dense_bytes);
     pass.engram_rows = static_cast<int64_t>(then.engram_rows - now.engram_rows);
+    pass.head_rows = static_cast<int64_t>(then.head_rows - now.head_rows);
     pass.engram_bytes = static_cast<int64_t>(then.engram_bytes - now.engram_bytes);
     pass.dense_ns = forward_ns - static_cast<int64_t>(then.experts_ns - now.experts_ns);
   }
@@ -87,9 +88,9 @@ Status Decoder::read_prompt(const GenerateRequest& request, const std::atomic<bo
     const auto chunk = prompt.subspan(at, std::min(batch, prompt.size() - at));
     const int rows = static_cast<int>(chunk.size());
     PassRecord pass;
-    // Only the prompt's last row is needed, and a pass has at least one row of logits: a head row a
-    // chunk.
-    ROTA_RETURN_IF_ERROR(forward(chunk, PassKind::kPrefill, rows - 1, pass));
+    // Of the prompt's logits only the last row's are needed.
+    const bool last = at + chunk.size() == prompt.size();
+    ROTA_RETURN_IF_ERROR(forward(chunk, PassKind::kPrefill, last ? rows - 1 : rows, pass));
     if (drafts_by_model()) ROTA_RETURN_IF_ERROR(parts_.model->commit_draft_context(rows));
     result.prefill.add(pass);
     result.prompt_tokens += rows;

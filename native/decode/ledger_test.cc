@@ -45,9 +45,9 @@ TEST_CASE("a ledger line") {
   pass.experts.source.of = {5, 1, 2, 3};
   pass.experts.distinct.of = {4, 0, 2, 3};
   pass.experts.bytes.of = {40, 0, 20, 30};
-  pass.experts.blobs[0][4] = 4;
+  pass.experts.blobs[0][blob_class(Format::kQ2_0, Format::kQ2_0, Format::kQ2_0)] = 4;
   pass.experts.blobs[2][kBlobFormats.size()] = 2;
-  pass.experts.blobs[3][6] = 3;
+  pass.experts.blobs[3][blob_class(Format::kPTQ1_0, Format::kPTQ1_0, Format::kPTQ1_0)] = 3;
   pass.experts.late = 1;
   pass.experts.experts_ns = 2500000;
   pass.dense_bytes = 99;

@@ -6,6 +6,7 @@ namespace rota {
 void PassTotals::add(const PassRecord& pass) {
   passes += 1;
   rows += pass.rows;
+  head_rows += pass.head_rows;
   offered += pass.offered;
   accepted += pass.accepted;
   experts += pass.experts;
@@ -17,6 +18,7 @@ void PassTotals::add(const PassRecord& pass) {
 void PassTotals::add(const PassTotals& other) {
   passes += other.passes;
   rows += other.rows;
+  head_rows += other.head_rows;
   offered += other.offered;
   accepted += other.accepted;
   experts += other.experts;

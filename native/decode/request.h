@@ -32,6 +32,7 @@ struct PassRecord {
   int accepted = 0;  // of these, kept
   int tokens = 0;    // that came out
   ExpertTally experts;
+  int64_t head_rows = 0;  // rows whose logits were computed
   int64_t dense_bytes = 0, engram_rows = 0, engram_bytes = 0;
   int64_t total_ns = 0;  // from the start of drafting to the tokens
   int64_t draft_ns = 0;  // drafting and giving the drafter its context
@@ -40,7 +41,7 @@ struct PassRecord {
 
 // Sums over the passes of a request that are alike: its prompt, or its decode.
 struct PassTotals {
-  int64_t passes = 0, rows = 0, offered = 0, accepted = 0;
+  int64_t passes = 0, rows = 0, head_rows = 0, offered = 0, accepted = 0;
   ExpertTally experts;
   int64_t dense_bytes = 0, engram_rows = 0, engram_bytes = 0;
   void add(const PassRecord& pass);

@@ -55,7 +55,7 @@ class ToyModel : public Model {
   Status forward(std::span<const int> tokens, PassKind, RoutedExperts& experts,
                  int first_logit_row) override {
     REQUIRE(first_logit_row >= 0);
-    REQUIRE(first_logit_row < static_cast<int>(tokens.size()));
+    REQUIRE(first_logit_row <= static_cast<int>(tokens.size()));
     logits_.clear();
     first_ = first_logit_row;
     for (const int token : tokens) {
@@ -63,6 +63,7 @@ class ToyModel : public Model {
       logits_.push_back(row(seen, 0));
     }
     counters_.dense_bytes += 1000;
+    counters_.head_rows += tokens.size() - static_cast<size_t>(first_logit_row);
     counters_.engram_rows += tokens.size();
     counters_.engram_bytes += 16 * tokens.size();
     for (int l = 0; l < kLayers; ++l) {
@@ -189,6 +190,8 @@ inline void check_books(const GenerateResult& r) {
   CHECK(r.decode.accepted + r.decode.passes <= given + (r.finish == Finish::kStop ? 1 : 0));
   CHECK(r.decode.experts.lookups == r.decode.rows * kLayers * kTopK);
   CHECK(r.prefill.rows == r.prompt_tokens);
+  CHECK(r.prefill.head_rows == 1);
+  CHECK(r.decode.head_rows == r.decode.rows);
   CHECK(r.prefill.experts.lookups == r.prefill.rows * kLayers * kTopK);
   CHECK(r.decode.dense_bytes == 1000 * r.decode.passes);
   for (const PassTotals* t : {&r.decode, &r.prefill}) {

@@ -36,6 +36,7 @@ Json lookups_of(const PassTotals& totals) {
   Json out;
   out["passes"] = totals.passes;
   out["rows"] = totals.rows;
+  out["head_rows"] = totals.head_rows;
   out["lookups"] = experts.lookups;
   out.update(by_source(experts.source));
   out["skipped"] = experts.skipped;

@@ -1,5 +1,6 @@
-// The draft stages' routed experts: all of them in RAM, computed by the same pool as the target's.
-// Owns their memory; has no tiers, so its tally says only lookups and bytes.
+// The draft stages' routed experts: all of them in RAM, or those that are kept, computed by the
+// same pool as the target's. Owns their memory and how often each was chosen; has no tiers, so its
+// tally says only lookups and bytes.
 #pragma once
 
 #include <functional>
@@ -8,6 +9,7 @@
 
 #include "base/aligned_buffer.h"
 #include "experts/call_plan.h"
+#include "experts/draft_counts.h"
 #include "experts/expert_pool.h"
 #include "model/routed_experts.h"
 
@@ -21,25 +23,38 @@ struct DraftTally {
 
 class DraftExperts : public RoutedExperts {
  public:
-  // Reads every blob of the source.
+  // [stages, experts], 1 = may be routed to; empty: all of them.
+  using Kept = std::vector<uint8_t>;
+  // Reads every blob of the source that is kept.
   static Result<std::unique_ptr<DraftExperts>> load(const BlobSource& source, ThreadPool& threads,
-                                                    const ExpertShape& shape);
-  static uint64_t memory_bytes(const BlobSource& source);
+                                                    const ExpertShape& shape, Kept kept = {});
+  static uint64_t load_bytes(const BlobSource& source, const Kept& kept = {});
+  static uint64_t memory_bytes(const BlobSource& source, const Kept& kept = {});
 
   void begin_pass(PassKind kind, int rows) override;
-  const float* selection_bias(int) override { return nullptr; }
+  const float* selection_bias(int stage) override;
   void hint(int, int, int, const int*) override {}
   Status run(int layer, int rows, int top_k, const int* ids, const float* weights, const float* x,
              float* y) override;
 
   DraftTally take_tally();
+  // Since the load or the last reset.
+  const DraftCounts& counts() const { return counts_; }
+  void reset() { counts_.clear(); }
+  uint64_t bytes() const { return memory_.size(); }
 
  private:
-  DraftExperts(const BlobSource& source, const ExpertShape& shape);
+  DraftExperts(const BlobSource& source, const ExpertShape& shape, Kept kept);
+  size_t id(int stage, int expert) const {
+    return static_cast<size_t>(stage * source_.experts() + expert);
+  }
 
   const BlobSource& source_;
   AlignedBuffer memory_;
-  std::vector<uint64_t> offsets_;  // [layers * experts]
+  Kept kept_;
+  std::vector<float> bias_;        // [stages, experts], empty when all are kept
+  std::vector<uint64_t> offsets_;  // [stages, experts], of those that are kept
+  DraftCounts counts_;
   std::unique_ptr<ExpertPool> pool_;
   CallPlan plan_;
   std::vector<ExpertJob> jobs_;

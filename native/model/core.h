@@ -74,6 +74,7 @@ struct Core {
   ModelCounters counters;
   uint64_t* dense_bytes = &counters.dense_bytes;  // where linear() counts now
   int last_first = 0, last_rows = 0;              // rows whose taps are in buffers
+  int expert_step = 0;  // most rows for which a layer's experts run at once in this pass
 };
 
 }  // namespace rota

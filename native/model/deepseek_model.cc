@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/check.h"
 #include "model/drafter.h"
 #include "model/sublayers.h"
 
@@ -32,10 +33,11 @@ Status check_options(const Config& config, const ModelOptions& o) {
   if (o.ctx < 1)
     return {Code::kUsage,
             "context of " + std::to_string(o.ctx) + " positions: it must be at least 1"};
-  if (o.max_rows < 1 || o.max_logit_rows < 1) {
+  if (o.max_rows < 1 || o.max_logit_rows < 1 || o.expert_step < 0) {
     return {Code::kUsage, "rows a pass (" + std::to_string(o.max_rows) +
                               ") and rows with logits (" + std::to_string(o.max_logit_rows) +
-                              ") must be at least 1"};
+                              ") must be at least 1, a step (" + std::to_string(o.expert_step) +
+                              ") at least 0"};
   }
   if (o.kv == KvKind::kPacked && !o.kv_quant) {
     return {Code::kUsage,
@@ -58,6 +60,8 @@ Status DeepSeekModel::forward(std::span<const int> tokens, PassKind kind, Routed
   const int rows = static_cast<int>(tokens.size()), first = position_;
   core_.dense_bytes = &core_.counters.dense_bytes;
   core_.last_rows = 0;
+  const bool in_steps = kind == PassKind::kPrefill && core_.options.expert_step > 0;
+  core_.expert_step = in_steps ? std::min(core_.options.expert_step, rows) : rows;
   // Slots are overwritten even if the pass fails.
   core_.caches.target.wrote_up_to(first + rows);
   experts.begin_pass(kind, rows);
@@ -72,6 +76,8 @@ Status DeepSeekModel::forward(std::span<const int> tokens, PassKind kind, Routed
 }
 
 const float* DeepSeekModel::logits(int row) const {
+  ROTA_CHECK(row >= first_logit_row_ && row < core_.last_rows, "logits of row", row, "from",
+             first_logit_row_, "of", core_.last_rows);
   return core_.buffers.host_logits.data() +
          static_cast<size_t>(row - first_logit_row_) * static_cast<size_t>(core_.config.vocab);
 }
@@ -150,7 +156,7 @@ Status DeepSeekModel::check_request(std::span<const int> tokens, int first_logit
     return bad_request("context full: " + std::to_string(position_) + " positions held and " +
                        std::to_string(count) + " more asked, of " + std::to_string(o.ctx));
   }
-  if (first_logit_row < 0 || first_logit_row >= count ||
+  if (first_logit_row < 0 || first_logit_row > count ||
       count - first_logit_row > o.max_logit_rows) {
     return bad_request("logits of rows " + std::to_string(first_logit_row) + ".." +
                        std::to_string(count - 1) + ": at most the last " +
@@ -204,6 +210,9 @@ void DeepSeekModel::head(int rows, int first_logit_row) {
   const Config& c = core_.config;
   Buffers& b = core_.buffers;
   const int count = rows - first_logit_row;
+  first_logit_row_ = first_logit_row;
+  if (count == 0) return;
+  core_.counters.head_rows += static_cast<uint64_t>(count);
   const size_t skipped = static_cast<size_t>(first_logit_row),
                copies = static_cast<size_t>(c.hc_mult);
   core_.device.hc_collapse(b.h + skipped * copies * static_cast<size_t>(c.dim),
@@ -212,7 +221,6 @@ void DeepSeekModel::head(int rows, int first_logit_row) {
   core_.linear(core_.weights.head, b.head_in, count, b.logits);
   core_.device.download(b.host_logits.data(), b.logits.address(),
                         static_cast<size_t>(count) * static_cast<size_t>(c.vocab) * sizeof(float));
-  first_logit_row_ = first_logit_row;
 }
 
 Result<std::unique_ptr<Model>> Model::load(WeightSource& source, Device& device,

@@ -102,6 +102,7 @@ Status run_draft(Core& core, int next_token, int position, int depth, RoutedExpe
   const Config& c = core.config;
   Buffers& b = core.buffers;
   experts.begin_pass(PassKind::kDraft, c.draft_block);
+  core.expert_step = c.draft_block;
   ROTA_RETURN_IF_ERROR(run_stages(core, next_token, position, experts));
   core.device.rms(b.draft_x, core.weights.draft_norm, depth, c.dim, c.rms_eps, b.x);
   core.linear(core.weights.head, b.x, depth, b.draft_base);

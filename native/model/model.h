@@ -24,6 +24,8 @@ struct ModelOptions {
   int ctx = 4096;           // positions; every cache is sized by it at load
   int max_rows = 64;        // most rows in one forward()
   int max_logit_rows = 16;  // most rows whose logits one forward() returns
+  int expert_step = 0;  // most rows of a prompt pass for which a layer's experts run at once; 0:
+                        // all of them
   KvKind kv = KvKind::kF32;
   bool kv_quant = true;    // the caches' quantisation-aware rounding (part of the model)
   bool act_quant = false;  // e4m3 rounding of the inputs of fp8 and fp4 linears
@@ -42,6 +44,7 @@ struct ModelCounters {
   uint64_t dense_bytes = 0;        // weights read by forward(), routed experts apart
   uint64_t draft_dense_bytes = 0;  // the same by draft() and commit_draft_context()
   uint64_t engram_rows = 0, engram_bytes = 0;
+  uint64_t head_rows = 0;         // rows whose logits forward() computed
   uint64_t experts_ns = 0;        // inside RoutedExperts::run of the target
   uint64_t draft_experts_ns = 0;  // inside RoutedExperts::run of the draft stages
 };
@@ -74,8 +77,9 @@ class Model {
   virtual bool can_draft() const = 0;
 
   // Appends tokens at positions position() .. and leaves their logits for rows [first_logit_row,
-  // rows); rows before it cost no head. kBadRequest: token out of range, image token, context full,
-  // too many rows. An error leaves position() as it was.
+  // rows); rows before it cost no head, and with first_logit_row == rows there are none.
+  // kBadRequest: token out of range, image token, context full, too many rows. An error leaves
+  // position() as it was.
   virtual Status forward(std::span<const int> tokens, PassKind kind, RoutedExperts& experts,
                          int first_logit_row) = 0;
   // Logits [vocab] of row `row` of the last forward(), host memory, valid until the next one.

@@ -60,8 +60,8 @@ TEST_CASE("requests that cannot be served say why, with numbers") {
   CHECK(refused(forward(std::vector<int>(9, 1), 0)) == "a pass of 9 rows: it must have 1..8");
   CHECK(refused(forward({5, 128}, 0)) == "token 128 is outside the vocabulary of 128");
   CHECK(refused(forward({-1}, 0)) == "token -1 is outside the vocabulary of 128");
-  CHECK(refused(forward({1, 2}, 2)) ==
-        "logits of rows 2..1: at most the last 8 rows of a pass have them");
+  CHECK(refused(forward({1, 2}, 3)) ==
+        "logits of rows 3..1: at most the last 8 rows of a pass have them");
   REQUIRE(forward(std::vector<int>(7, 1), 0).ok());
   CHECK(refused(forward(std::vector<int>(4, 1), 0)) ==
         "context full: 7 positions held and 4 more asked, of 10");
@@ -103,6 +103,7 @@ TEST_CASE("options that make no model are usage errors") {
   CHECK(load({.ctx = 0}).message() == "context of 0 positions: it must be at least 1");
   CHECK(load({.max_rows = 0}).code() == Code::kUsage);
   CHECK(load({.max_logit_rows = 0}).code() == Code::kUsage);
+  CHECK(load({.expert_step = -1}).code() == Code::kUsage);
 }
 
 // A sanitizer's shadow memory alone exceeds any limit.

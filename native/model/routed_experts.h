@@ -12,7 +12,7 @@ class RoutedExperts {
  public:
   virtual ~RoutedExperts() = default;
 
-  // Called once before layer 0 of a pass of `rows` rows.
+  // Called once before layer 0 of a pass of `rows` rows; run() may see them in steps.
   virtual void begin_pass(PassKind kind, int rows) = 0;
 
   // Added to the router's SELECTION scores of this layer, [experts], or nullptr for exact routing.

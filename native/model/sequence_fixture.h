@@ -26,6 +26,7 @@ struct TestOptions {
   bool kv_quant = true;
   bool act_quant = false;
   KvKind kv = KvKind::kF32;
+  int expert_step = 0;
 };
 
 // Ends the test when something fails that the test is not about.

@@ -53,6 +53,7 @@ TestSequence::TestSequence(const std::string& model_name, const TestOptions& opt
   model_options.max_rows = options.max_rows;
   model_options.max_logit_rows = options.max_rows;
   model_options.kv = options.kv;
+  model_options.expert_step = options.expert_step;
   model_options.kv_quant = options.kv_quant;
   model_options.act_quant = options.act_quant;
   model_ = std::make_unique<DeepSeekModel>(test_model(model_name), *device_, model_options);

@@ -1,6 +1,7 @@
 // How a sublayer meets the stream, and the mixture of experts.
 #include "model/sublayers.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
@@ -41,6 +42,22 @@ void download_ids(Core& core, const MoeSite& site, int rows) {
                        static_cast<size_t>(rows * site.top_k) * sizeof(int));
 }
 
+// A row's experts know no other row, so a cut between rows changes no bit: only how often an expert
+// is read and how much scratch there must be.
+Status run_in_steps(Core& core, const MoeSite& site, int rows, RoutedExperts& routed,
+                    DevPtr<const float> in) {
+  const auto dim = static_cast<size_t>(core.config.dim), top_k = static_cast<size_t>(site.top_k);
+  Buffers& b = core.buffers;
+  for (int done = 0; done < rows; done += core.expert_step) {
+    const auto row = static_cast<size_t>(done);
+    ROTA_RETURN_IF_ERROR(routed.run(site.layer, std::min(core.expert_step, rows - done), site.top_k,
+                                    b.host_ids.data() + row * top_k,
+                                    b.host_weights.data() + row * top_k, (in + row * dim).address(),
+                                    (b.y + row * dim).address()));
+  }
+  return {};
+}
+
 void shared_expert(Core& core, const LayerWeights& w, DevPtr<const float> in, int rows) {
   const Config& c = core.config;
   Buffers& b = core.buffers;
@@ -75,8 +92,7 @@ Status mixture_of_experts(Core& core, const MoeSite& site, int rows, RoutedExper
                        static_cast<size_t>(rows * site.top_k) * sizeof(float));
   const DevPtr<const float> in = core.as_quantised_input(b.x, rows, c.dim);
   const int64_t start = now_ns();
-  Status status = routed.run(site.layer, rows, site.top_k, b.host_ids.data(), b.host_weights.data(),
-                             in.address(), b.y.address());
+  const Status status = run_in_steps(core, site, rows, routed, in);
   *experts_ns += static_cast<uint64_t>(now_ns() - start);
   ROTA_RETURN_IF_ERROR(status);
   shared_expert(core, site.w, in, rows);

@@ -1,47 +1,22 @@
 // Knobs of decoding, speculation, prompt passes and caches: what each moves, and what it must leave alone.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Answers, answersOf, output } from './helpers/answers.ts';
 import {
   type Done,
-  generateOnce,
-  type Json,
   promptOf,
-  type Ready,
   runStrata,
+  SOURCES,
   Strata,
   synthesise,
   temporaryFolder,
 } from './helpers/strata.ts';
 
 const folder = temporaryFolder();
-const bodies: Json[] = [
-  { prompt: promptOf(40, 128), max_new: 24 },
-  { prompt: promptOf(23, 128, 5), max_new: 20 },
-];
-const COMMON = ['--ctx', '256', '--depth', '3', '--conf', '0', '--slots', '25%', '--arena', '25%'];
 let model: string;
 let base: Answers;
 
-interface Answers {
-  readonly ready: Ready;
-  readonly done: Done[];
-}
-
-function run(...knobs: string[]): Promise<Answers> {
-  return generateOnce(['--model', model, ...COMMON, ...knobs], ...bodies);
-}
-
-/** What an exact knob leaves alone: ids, passes, acceptance and the bits of the logits. */
-function output({ done }: Answers): unknown {
-  return done.map(({ ids, finish, digest, pass_tokens, counters }) => ({
-    ids,
-    finish,
-    digest,
-    pass_tokens,
-    passes: counters.passes,
-    accepted: counters.accepted,
-  }));
-}
+const run = (...knobs: string[]): Promise<Answers> => answersOf(model, ...knobs);
 
 const kvBytes = ({ ready }: Answers): number => Number(ready.sizes['kv_bytes']);
 
@@ -151,5 +126,50 @@ describe('knob: prompt-batch', () => {
         0,
       );
     expect(distinct(await run('--prompt-batch', '1'))).toBeGreaterThan(distinct(base) * 2);
+  });
+});
+
+const sum = (of: Record<string, number>): number => Object.values(of).reduce((all, each) => all + each, 0);
+
+describe('knob: step-max', () => {
+  test.each([1, 9])('%i rows a step: less scratch, more blobs and bytes of the prompt', async (step) => {
+    const steps = await run('--step-max', String(step));
+    expect(output(steps)).toEqual(output(base));
+    expect(steps.ready.sizes['expert_scratch_bytes']).toBeLessThan(
+      Number(base.ready.sizes['expert_scratch_bytes']) / 4,
+    );
+    for (const [index, { counters }] of steps.done.entries()) {
+      const before = base.done[index]?.counters as Done['counters'];
+      expect(counters.prefill.passes).toBe(before.prefill.passes);
+      expect(counters.prefill.lookups).toBe(before.prefill.lookups);
+      expect(counters.prefill.bytes.dense).toBe(before.prefill.bytes.dense);
+      expect(sum(counters.prefill.distinct)).toBeGreaterThan(sum(before.prefill.distinct));
+      for (const source of SOURCES) {
+        expect(counters[source], source).toBe(before[source]);
+        expect(counters.bytes[source], source).toBe(before.bytes[source]);
+      }
+    }
+  });
+
+  test('a step that no pass exceeds changes nothing, and verify passes are never cut', async () => {
+    const wide = await run('--step-max', '4096');
+    expect(wide.ready.sizes['expert_scratch_bytes']).toBe(base.ready.sizes['expert_scratch_bytes']);
+    const counters = ({ done }: Answers): unknown => done.map((each) => each.counters.prefill);
+    expect(counters(wide)).toEqual(counters(base));
+    const one = await run('--step-max', '1');
+    expect(one.done.map((each) => each.counters.distinct)).toEqual(
+      base.done.map((each) => each.counters.distinct),
+    );
+  });
+});
+
+describe('the head', () => {
+  test('is computed for the last prompt row alone, however the prompt is cut', async () => {
+    for (const answers of [base, await run('--prompt-batch', '7')]) {
+      for (const { counters } of answers.done) {
+        expect(counters.prefill.head_rows).toBe(1);
+        expect(counters.head_rows).toBe(counters.rows);
+      }
+    }
   });
 });

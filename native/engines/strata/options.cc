@@ -4,10 +4,12 @@
 #include <array>
 #include <climits>
 
+#include "engines/strata/drafting_flags.h"
 #include "engines/strata/flag_setters.h"
 #include "engines/strata/tier_flags.h"
 
 namespace rota {
+
 namespace {
 
 const char* const kIntro =
@@ -43,8 +45,6 @@ Setter kv_kind(KvKind& target) {
 std::vector<Flag> model_flags(StrataOptions& o) {
   return {
       {"--model", "PATH", "GGUF file; of a split model its first shard", text(o.model)},
-      {"--draft", "PATH", "DSpark sidecar (default: MODEL's stem + .dspark.gguf, if it is there)",
-       text(o.draft)},
       {"--engram", "PATH",
        "Engram tables of rota-model extract-engram (default: MODEL's own, else its stem + "
        ".engram.gguf)",
@@ -56,20 +56,11 @@ std::vector<Flag> model_flags(StrataOptions& o) {
        "prompt rows a pass (default 64)",
        whole(o.prompt_batch, 1, 65536),
        {{"STRATA_PROMPT_BATCH"}}},
-      {"--depth",
+      {"--step-max",
        "N",
-       "tokens drafted a pass; 0 = no speculation (default 5, 0 without a sidecar)",
-       [&o](const std::string& t) {
-         ROTA_ASSIGN_OR_RETURN(o.depth, parse_int(t, 0, 15));
-         return Status();
-       },
-       {{"STRATA_DSPARK_DEPTH"}}},
-      {"--conf",
-       "F",
-       "verify only drafts before the first whose estimated acceptance is below F "
-       "(default 0.6)",
-       number(o.confidence, 0, 1),
-       {{"STRATA_DSPARK_CONF"}}},
+       "most rows of a prompt pass for which a layer's experts run at once; 0 = all (default 0)",
+       whole(o.step_max, 0, 65536),
+       {{"STRATA_STEP_MAX"}}},
       {"--kv", "KIND",
        "how caches hold keys: f32; packed, the model's own fp8 and fp4 codes, the same bits; f16, "
        "which rounds (default f32)",
@@ -79,10 +70,6 @@ std::vector<Flag> model_flags(StrataOptions& o) {
       {"--act-quant", "on|off", "round the inputs of quantised linears to fp8 (default off)",
        on_off(o.act_quant)},
       {"--ledger", "FILE", "write one JSON line a decode pass", text(o.ledger)},
-      {"--draft-oracle", "FILE", "for tests: drafts from a file, a line of token ids a request",
-       text(o.draft_oracle)},
-      {"--draft-corrupt", "K", "for tests: spoil every K-th draft of the oracle (default 0: none)",
-       whole(o.draft_corrupt, 0, 1 << 20)},
   };
 }
 
@@ -94,25 +81,6 @@ Status check_device(const std::string& device) {
                                    "--device host");
   }
   return Status(Code::kUsage, "--device: \"" + device + "\" is unknown: host or cuda:N");
-}
-
-// Words that the family's recipes use for these knobs. Any shell may have them for something else,
-// so they are named and not read.
-struct BareName {
-  const char *name, *variable, *flag;
-};
-constexpr std::array<BareName, 2> kBareNames = {
-    {{"DEPTH", "STRATA_DSPARK_DEPTH", "--depth"}, {"CONF", "STRATA_DSPARK_CONF", "--conf"}}};
-
-std::vector<std::string> bare_names_set(const Environment& environment) {
-  std::vector<std::string> notes;
-  for (const BareName& bare : kBareNames) {
-    const char* value = environment(bare.name);
-    if (value == nullptr || *value == '\0') continue;
-    notes.push_back(std::string(bare.name) + " is set in the environment and not read: write " +
-                    bare.variable + ", or give " + bare.flag);
-  }
-  return notes;
 }
 
 }  // namespace
@@ -135,6 +103,7 @@ Result<ParsedOptions> parse_strata_options(std::span<const char* const> argument
   StrataOptions& o = parsed.options;
   bool help = false, version = false;
   std::vector<Flag> flags = model_flags(o);
+  for (Flag& flag : drafting_flags(o)) flags.push_back(std::move(flag));
   for (Flag& flag : tier_flags(o)) flags.push_back(std::move(flag));
   for (Flag& flag : machine_flags(o.machine)) flags.push_back(std::move(flag));
   const auto set = [](bool& target) {

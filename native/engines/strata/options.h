@@ -22,6 +22,8 @@ struct ShareValue {
 
 struct StrataOptions {
   std::string model, draft, engram, device = "host", rank_file, ledger, draft_oracle, dump_routes;
+  std::string keep_file, dump_draft_counts;
+  int keep = 0;  // of a draft stage's experts, the heaviest by keep_file; 0 = all
   MachineOptions machine;
   SizeValue slots = SizeValue::share_of_all(0.25);  // of all routed experts
   SizeValue arena = SizeValue::share_of_all(1);
@@ -39,6 +41,7 @@ struct StrataOptions {
   double confidence = 0.6;
   int ctx = 4096;
   int prompt_batch = 64;
+  int step_max = 0;  // 0 = a layer's experts run for all rows of a pass at once
   KvKind kv = KvKind::kF32;
   bool kv_quant = true, act_quant = false;
   int file_readers = 4;

@@ -28,6 +28,7 @@ Status StrataEngine::load_all(const EngineProgress& progress) {
   ROTA_ASSIGN_OR_RETURN(pool_options_, prepare_machine(options_.machine));
   ROTA_RETURN_IF_ERROR(open());
   ROTA_RETURN_IF_ERROR(choose_depth());
+  ROTA_RETURN_IF_ERROR(choose_kept());
   ROTA_ASSIGN_OR_RETURN(const TieredOptions tiers, tier_options());
   ROTA_RETURN_IF_ERROR(check_fits(tiers));
   ROTA_RETURN_IF_ERROR(load_parts(tiers, progress));
@@ -72,12 +73,55 @@ Status StrataEngine::choose_depth() {
                                  " is not there; give --draft PATH or --depth 0");
 }
 
+Status StrataEngine::choose_kept() {
+  const std::string& file = options_.keep_file;
+  const Config& config = weights_->config();
+  if (file.empty() && options_.dump_draft_counts.empty()) return Status();
+  if (!drafts()) {
+    return Status(Code::kUsage, std::string(file.empty() ? "--dump-draft-counts" : "--keep") +
+                                    ": nothing drafts here: it needs a DSpark sidecar, and neither "
+                                    "--depth 0 nor --draft-oracle");
+  }
+  if (!file.empty()) {
+    const auto counts = DraftCounts::read(file, config.draft_stages, config.draft_experts);
+    if (!counts.ok()) return counts.status().with_context("--keep");
+    auto kept = counts.value().heaviest(options_.keep, config.draft_top_k);
+    if (!kept.ok()) {
+      return kept.status().with_context("--keep " + file + ":" + std::to_string(options_.keep));
+    }
+    kept_drafts_ = std::move(kept).value();
+  }
+  // Known to be writable before a model is loaded. After the read: it may be the same file.
+  if (options_.dump_draft_counts.empty()) return Status();
+  const DraftCounts none(config.draft_stages, config.draft_experts);
+  const Status written = none.write(options_.dump_draft_counts);
+  return written.ok() ? written : Status(Code::kUsage, "--dump-draft-counts " + written.message());
+}
+
+Status StrataEngine::finish_request() {
+  if (routes_ != nullptr) ROTA_RETURN_IF_ERROR(routes_->flush());
+  if (options_.dump_draft_counts.empty()) return Status();
+  return draft_experts_->counts()
+      .write(options_.dump_draft_counts)
+      .with_context("--dump-draft-counts");
+}
+
+uint64_t StrataEngine::expert_scratch_bytes() const {
+  return ExpertPool::scratch_bytes(shape(weights_->config().top_k, expert_rows()));
+}
+
+int StrataEngine::expert_rows() const {
+  const int step = options_.step_max == 0 ? max_rows() : options_.step_max;
+  return std::min(max_rows(), std::max(step, depth_ + 1));
+}
+
 int StrataEngine::max_rows() const { return std::max(options_.prompt_batch, depth_ + 1); }
 
 ModelOptions StrataEngine::model_options() const {
   ModelOptions model;
   model.ctx = options_.ctx;
   model.max_rows = max_rows();
+  model.expert_step = options_.step_max;
   model.max_logit_rows = std::max(model.max_logit_rows, depth_ + 1);
   model.kv = options_.kv;
   model.kv_quant = options_.kv_quant;
@@ -101,7 +145,7 @@ Status StrataEngine::load_parts(const TieredOptions& tiers, const EngineProgress
   const Config& config = weights_->config();
   const WeightSource::Totals& totals = weights_->totals();
   const uint64_t dense = totals.dense + totals.draft_dense;
-  const uint64_t draft = draft_blobs_ ? totals.draft_experts : 0;
+  const uint64_t draft = draft_blobs_ ? DraftExperts::load_bytes(*draft_blobs_, kept_drafts_) : 0;
   const uint64_t total = dense + draft + TieredExperts::load_bytes(*blobs_, tiers);
   const Status stopped(Code::kCancelled, "the load was stopped");
   if (!progress(0, total)) return stopped;
@@ -114,13 +158,13 @@ Status StrataEngine::load_parts(const TieredOptions& tiers, const EngineProgress
   if (drafts()) {
     const ExpertShape draft_shape = shape(config.draft_top_k, config.draft_block);
     ROTA_ASSIGN_OR_RETURN(draft_experts_,
-                          DraftExperts::load(*draft_blobs_, *threads_, draft_shape));
+                          DraftExperts::load(*draft_blobs_, *threads_, draft_shape, kept_drafts_));
     loaded_bytes_ += draft;
     if (!progress(loaded_bytes_, total)) return stopped;
   }
   uint64_t expert_bytes = 0;
   ROTA_ASSIGN_OR_RETURN(
-      experts_, TieredExperts::load(*blobs_, *threads_, shape(config.top_k, max_rows()), tiers,
+      experts_, TieredExperts::load(*blobs_, *threads_, shape(config.top_k, expert_rows()), tiers,
                                     [&](uint64_t bytes) {
                                       expert_bytes = bytes;
                                       return progress(loaded_bytes_ + bytes, total);
@@ -131,6 +175,7 @@ Status StrataEngine::load_parts(const TieredOptions& tiers, const EngineProgress
 
 // It starts threads that read; they should not all share the core of this one.
 Status StrataEngine::reset() {
+  if (draft_experts_ != nullptr) draft_experts_->reset();
   threads_->release_caller();
   const Status status = experts_->reset();
   threads_->place_caller();

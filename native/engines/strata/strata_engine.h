@@ -35,8 +35,8 @@ class StrataEngine {
   // Ok without a ledger.
   Status flush_ledger() { return ledger_ ? ledger_->flush() : Status(); }
   Status reset();
-  // A request is over: what its rows left in a buffer goes to its file.
-  Status finish_request() { return routes_ ? routes_->flush() : Status(); }
+  // A request is over: what its rows left in buffers goes to its files.
+  Status finish_request();
 
   // Ok while the model's files are what was loaded.
   Status check_weights() { return watch_->check(); }
@@ -55,6 +55,10 @@ class StrataEngine {
   // What became of the knobs of processors and memory, at the end of the load.
   const MachineState& machine() const { return machine_; }
   int depth() const { return depth_; }
+  uint64_t expert_scratch_bytes() const;
+  uint64_t draft_expert_bytes() const {
+    return draft_experts_ == nullptr ? 0 : draft_experts_->bytes();
+  }
   uint64_t loaded_bytes() const { return loaded_bytes_; }
   double load_ms() const { return load_ms_; }
 
@@ -63,6 +67,7 @@ class StrataEngine {
   Status load_all(const EngineProgress& progress);
   Status open();
   Status choose_depth();
+  Status choose_kept();
   Result<TieredOptions> tier_options();
   SlotsBudget slots_budget(const TieredOptions& tiers) const;
   Status check_fits(const TieredOptions& tiers);
@@ -70,13 +75,15 @@ class StrataEngine {
   Status make_decoder();
   ModelOptions model_options() const;
   ExpertShape shape(int top_k, int rows) const;
-  int max_rows() const;
+  int max_rows() const;     // in a pass
+  int expert_rows() const;  // for which a layer's experts run at once
   bool drafts() const { return depth_ > 0 && options_.draft_oracle.empty(); }
 
   StrataOptions options_;
   ThreadPoolOptions pool_options_;
   MachineState machine_;
   int depth_ = 0;
+  DraftExperts::Kept kept_drafts_;
   uint64_t loaded_bytes_ = 0;
   double load_ms_ = 0;
   MemoryAvailable memory_;

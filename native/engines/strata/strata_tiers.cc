@@ -54,10 +54,10 @@ SlotsBudget StrataEngine::slots_budget(const TieredOptions& tiers) const {
   budget.limit = memory_.limit;
   budget.program = kProgramBytes;
   budget.dense = weights_->totals().dense + weights_->totals().draft_dense;
-  budget.draft = draft_blobs_ ? DraftExperts::memory_bytes(*draft_blobs_) : 0;
+  budget.draft = draft_blobs_ ? DraftExperts::memory_bytes(*draft_blobs_, kept_drafts_) : 0;
   budget.kv = model.kv;
   budget.scratch = model.buffers + experts * 64 +
-                   TieredExperts::memory_bytes(*blobs_, shape(config.top_k, max_rows()), none);
+                   TieredExperts::memory_bytes(*blobs_, shape(config.top_k, expert_rows()), none);
   budget.margin = options_.margin.bytes;
   budget.experts = blobs_->total_bytes();
   budget.arena = tiers.placement.arena_bytes;
@@ -71,7 +71,7 @@ SlotsBudget StrataEngine::slots_budget(const TieredOptions& tiers) const {
 Status StrataEngine::check_fits(const TieredOptions& tiers) {
   const Config& config = weights_->config();
   const ModelBytes model = model_bytes(config, model_options());
-  const ExpertShape target = shape(config.top_k, max_rows());
+  const ExpertShape target = shape(config.top_k, expert_rows());
   // The tiers' parts one by one, so that the refusal names the knob: the rest is staging and
   // scratch.
   TieredOptions part = tiers;
@@ -81,7 +81,7 @@ Status StrataEngine::check_fits(const TieredOptions& tiers) {
   const uint64_t staging = TieredExperts::memory_bytes(*blobs_, target, part);
   const uint64_t whole = TieredExperts::memory_bytes(*blobs_, target, tiers);
   const WeightSource::Totals& totals = weights_->totals();
-  const uint64_t draft = draft_blobs_ ? DraftExperts::memory_bytes(*draft_blobs_) : 0;
+  const uint64_t draft = draft_blobs_ ? DraftExperts::memory_bytes(*draft_blobs_, kept_drafts_) : 0;
   needs_ = {{"slots", "--slots", without_arena - std::min(without_arena, staging)},
             {"arena", "--arena", whole - std::min(whole, without_arena)},
             {"staging and scratch", "--prompt-batch", staging},

@@ -18,6 +18,7 @@ export const SOURCES: readonly Source[] = ['hit', 'pcie', 'cpu', 'file'];
 export interface Work extends Record<Source, number> {
   passes: number;
   rows: number;
+  head_rows: number;
   lookups: number;
   skipped: number;
   distinct: Record<Source, number>;
