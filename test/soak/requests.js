@@ -52,7 +52,7 @@ export function askOf(id, next) {
     id,
     op: 'generate',
     prompt: promptOf(length, id % 7),
-    max_new: cancelled ? 300 : 4 + Math.floor(next() * 12),
+    max_new: cancelled ? 150 : 4 + Math.floor(next() * 12),
     ignore_eos: true,
     temperature: next() < 0.5 ? 0 : 0.8,
     top_p: 0.9,

@@ -30,8 +30,8 @@ test('memory that settles is flat; what creeps, jumps or leaks descriptors is no
   expect(notFlat([])).toEqual(['0 samples are too few to say']);
 });
 
-test('a hundred and fifty requests of every kind leave the engine as it was', async () => {
-  const { problems, samples: taken } = await soak({ requests: 150, seed: 2 });
+test('ninety requests of every kind leave the engine as it was', async () => {
+  const { problems, samples: taken } = await soak({ requests: 90, seed: 2 });
   expect(problems).toEqual([]);
-  expect(taken.length).toBeGreaterThan(100);
+  expect(taken.length).toBe(90);
 });
