@@ -39,14 +39,15 @@ TEST_CASE("thresholds are shares of the row's sum, by tier, and the larger holds
 }
 
 TEST_CASE("a row is judged by itself") {
-  const std::vector<int> ids = {2, 3, 4, 5, 2, 0};
-  const std::vector<float> weights = {0.1f, 0.4f, 0.5f, 3, 2, 5};
+  // The heavy row first: its sum would drop all of the light one.
+  const std::vector<int> ids = {5, 2, 0, 2, 3, 4};
+  const std::vector<float> weights = {3, 2, 5, 0.1f, 0.4f, 0.5f};
   const auto both = judge(skip(0.25f, 0), ids, weights);
-  auto first = judge(skip(0.25f, 0), {2, 3, 4}, {0.1f, 0.4f, 0.5f});
-  const auto second = judge(skip(0.25f, 0), {5, 2, 0}, {3, 2, 5});
+  auto first = judge(skip(0.25f, 0), {5, 2, 0}, {3, 2, 5});
+  const auto second = judge(skip(0.25f, 0), {2, 3, 4}, {0.1f, 0.4f, 0.5f});
   first.insert(first.end(), second.begin(), second.end());
   CHECK(both == first);
-  CHECK(both == std::vector<uint8_t>{1, 0, 0, 0, 1, 0});
+  CHECK(both == std::vector<uint8_t>{0, 1, 0, 1, 0, 0});
 }
 
 TEST_CASE("what stays keeps its weight, or is scaled to the row's sum") {
