@@ -9,8 +9,8 @@
 namespace rota {
 
 // The code decides the process's exit status (engine contract): kUsage 2, kLoad and kIo 3,
-// kOutOfMemory 4.
-enum class Code { kOk, kUsage, kLoad, kIo, kOutOfMemory, kBadRequest, kCancelled };
+// kOutOfMemory 4. kBadRequest and kUnsupported are a request's: it is refused and the engine lives.
+enum class Code { kOk, kUsage, kLoad, kIo, kOutOfMemory, kBadRequest, kUnsupported, kCancelled };
 
 class [[nodiscard]] Status {
  public:

@@ -45,6 +45,8 @@ Status Decoder::check_tokens(const std::vector<int>& tokens, const char* what) c
                                            std::to_string(tokens[i]) + ": token ids are 0.." +
                                            std::to_string(vocab - 1));
     }
+    ROTA_RETURN_IF_ERROR(parts_.model->config().check_token(tokens[i]).with_context(
+        std::string(what) + "[" + std::to_string(i) + "]"));
   }
   return Status();
 }

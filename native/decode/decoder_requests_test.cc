@@ -43,6 +43,14 @@ TEST_CASE("requests that cannot be served say why, with numbers") {
   request = request_of(5);
   request.prompt[2] = 7;
   CHECK(message(request) == "prompt[2] is 7: token ids are 0..6");
+  bench.model.set_image_id(4);
+  request = request_of(5);
+  const auto image = decoder.generate(request, 0, bench.cancelled, nullptr);
+  CHECK(image.status().code() == Code::kUnsupported);
+  CHECK(image.status().message() ==
+        "prompt[1]: token 4 stands for an image: vision is not supported, the engine serves the "
+        "text model alone");
+  bench.model.set_image_id(-1);
   request = request_of(5);
   request.stop = {-1};
   CHECK(message(request) == "stop[0] is -1: token ids are 0..6");

@@ -50,6 +50,7 @@ class ToyModel : public Model {
     options_.max_rows = 16;
   }
   const Config& config() const override { return config_; }
+  void set_image_id(int id) { config_.image_id = id; }
   const ModelOptions& options() const override { return options_; }
   bool can_draft() const override { return true; }
   Status forward(std::span<const int> tokens, PassKind, RoutedExperts& experts,

@@ -68,6 +68,7 @@ Status check_sizes(const Config& c) {
   ROTA_RETURN_IF_ERROR(check_multiple("heads", c.heads, c.o_groups));
   ROTA_RETURN_IF_ERROR(check_range("bos_id", c.bos_id, 0, c.vocab - 1));
   ROTA_RETURN_IF_ERROR(check_range("eos_id", c.eos_id, 0, c.vocab - 1));
+  ROTA_RETURN_IF_ERROR(check_range("image_id", c.image_id, -1, c.vocab - 1));
   return check_range("pad_id", c.pad_id, 0, c.vocab - 1);
 }
 
@@ -233,6 +234,19 @@ int Config::kv_owner(int layer) const {
 
 bool Config::owns_kv(int layer) const { return contains(kv_source, layer); }
 bool Config::owns_index(int layer) const { return contains(index_source, layer); }
+
+Status Config::check_token(int token) const {
+  if (token < 0 || token >= vocab) {
+    return Status(Code::kBadRequest, "token " + std::to_string(token) +
+                                         " is outside the vocabulary of " + std::to_string(vocab));
+  }
+  if (token == image_id) {
+    return Status(Code::kUnsupported, "token " + std::to_string(token) +
+                                          " stands for an image: vision is not supported, the "
+                                          "engine serves the text model alone");
+  }
+  return Status();
+}
 
 int Config::engram_index(int layer) const {
   const auto found = std::find(engram_layers.begin(), engram_layers.end(), layer);

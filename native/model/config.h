@@ -58,6 +58,7 @@ struct Config {
   int draft_experts = 0, draft_top_k = 0;
 
   int bos_id = 0, eos_id = 1, pad_id = 2;
+  int image_id = -1;  // the token that stands for a piece of an image; -1: the file names none
 
   // Hash columns of one engram layer: (max_ngram - 1) * heads.
   int engram_columns() const { return (engram_max_ngram - 1) * engram_heads; }
@@ -71,6 +72,9 @@ struct Config {
   bool owns_index(int layer) const;
   // Index into engram_layers, or -1.
   int engram_index(int layer) const;
+  // Whether the text model can read this token. kBadRequest: not in the vocabulary. kUnsupported:
+  // it stands for an image.
+  Status check_token(int token) const;
 };
 
 // Everything that must hold between these numbers, tables included: positive, divisible, in range,

@@ -126,7 +126,7 @@ Status DeepSeekModel::draft(int next_token, int depth, RoutedExperts& draft_expe
     return bad_request("draft depth " + std::to_string(depth) + " is outside 1.." +
                        std::to_string(c.draft_block));
   }
-  ROTA_RETURN_IF_ERROR(check_token(next_token));
+  ROTA_RETURN_IF_ERROR(c.check_token(next_token));
   if (draft_position_ != position_) {
     return bad_request("draft context stands at " + std::to_string(draft_position_) +
                        ", the sequence at " + std::to_string(position_));
@@ -136,12 +136,6 @@ Status DeepSeekModel::draft(int next_token, int depth, RoutedExperts& draft_expe
   const Buffers& b = core_.buffers;
   *out = {depth, b.draft_ids.data(), b.draft_conf.data(), b.draft_logits.data()};
   return {};
-}
-
-Status DeepSeekModel::check_token(int token) const {
-  if (token >= 0 && token < core_.config.vocab) return {};
-  return bad_request("token " + std::to_string(token) + " is outside the vocabulary of " +
-                     std::to_string(core_.config.vocab));
 }
 
 Status DeepSeekModel::check_request(std::span<const int> tokens, int first_logit_row) const {
@@ -162,7 +156,7 @@ Status DeepSeekModel::check_request(std::span<const int> tokens, int first_logit
                        std::to_string(count - 1) + ": at most the last " +
                        std::to_string(o.max_logit_rows) + " rows of a pass have them");
   }
-  for (const int token : tokens) ROTA_RETURN_IF_ERROR(check_token(token));
+  for (const int token : tokens) ROTA_RETURN_IF_ERROR(core_.config.check_token(token));
   return {};
 }
 

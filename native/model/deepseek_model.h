@@ -37,7 +37,6 @@ class DeepSeekModel final : public Model {
   const Core& core() const { return core_; }
 
  private:
-  Status check_token(int token) const;
   Status check_request(std::span<const int> tokens, int first_logit_row) const;
   void embed(std::span<const int> tokens);
   Status run_layer(int layer, int first, int rows, RoutedExperts& experts);

@@ -237,6 +237,13 @@ Result<Config> read_config(const Gguf& model, Family family) {
   if (general.has("tokenizer.ggml.padding_token_id")) {
     general.i32("tokenizer.ggml.padding_token_id", c.pad_id);
   }
+  // Beside the other sizes as config.json has it, or among the tokenizer's special tokens.
+  if (keys.has("image_token_id")) {
+    keys.i32("image_token_id", c.image_id);
+  } else if (general.has("tokenizer.ggml.image_token_id")) {
+    general.i32("tokenizer.ggml.image_token_id", c.image_id);
+  }
+  ROTA_RETURN_IF_ERROR(keys.status());
   ROTA_RETURN_IF_ERROR(general.status());
   // The list goes on over the draft stages; those belong to the sidecar.
   if (c.layers > 0 && c.ratios.size() > static_cast<size_t>(c.layers)) {

@@ -147,6 +147,7 @@ void write_config(const Config& c, Family family, GgufWriter& writer) {
   write_attention(keys, c);
   write_rope(keys, c);
   write_experts(keys, c);
+  if (c.image_id >= 0) keys.u32("image_token_id", c.image_id);
   if (!c.engram_layers.empty()) write_engram(keys, c);
 }
 

@@ -78,8 +78,8 @@ class Model {
 
   // Appends tokens at positions position() .. and leaves their logits for rows [first_logit_row,
   // rows); rows before it cost no head, and with first_logit_row == rows there are none.
-  // kBadRequest: token out of range, image token, context full, too many rows. An error leaves
-  // position() as it was.
+  // kBadRequest: token out of range, context full, too many rows; kUnsupported: image token. An
+  // error leaves position() as it was.
   virtual Status forward(std::span<const int> tokens, PassKind kind, RoutedExperts& experts,
                          int first_logit_row) = 0;
   // Logits [vocab] of row `row` of the last forward(), host memory, valid until the next one.

@@ -220,7 +220,8 @@ Result<SyntheticFiles> write_synthetic_model(const SyntheticOptions& options,
   if (!path.ends_with(".gguf") || parse_shard_name(path)) {
     return Status(Code::kUsage, "the model file must be named STEM.gguf, not '" + path + "'");
   }
-  ROTA_ASSIGN_OR_RETURN(const NamedConfig named, named_config(options.config));
+  ROTA_ASSIGN_OR_RETURN(NamedConfig named, named_config(options.config));
+  named.config.image_id = options.image_id;
   ROTA_ASSIGN_OR_RETURN(const Choice choice, choose_formats(options, named));
   std::optional<SyntheticTokenizer> tokenizer;
   if (named.config.vocab >= least_tokenizer_vocab()) {

@@ -30,6 +30,7 @@ struct SyntheticOptions {
   // format for all experts.
   Family family = Family::kOurs;
   bool grid = false;  // weights that several formats hold exactly, see synthetic.h
+  int image_id = -1;  // a token that stands for images; -1: none is named
   int shards = 1;
   // Called with the bytes of all files before the first is written; an error stops there.
   std::function<Status(uint64_t bytes)> before_write;

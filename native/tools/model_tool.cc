@@ -70,6 +70,7 @@ int exit_code(const Status& status) {
       return 0;
     case Code::kUsage:
     case Code::kBadRequest:
+    case Code::kUnsupported:
       return 2;
     case Code::kOutOfMemory:
       return 4;

@@ -1,6 +1,7 @@
 // rota-model synth: flags -> SyntheticOptions, a look at the disk, a progress line, and what was
 // written.
 #include <charconv>
+#include <climits>
 #include <cstdio>
 #include <string>
 
@@ -56,6 +57,11 @@ std::vector<Flag> synth_flags(Arguments& a) {
        }},
       {"--out", "FILE", "STEM.gguf; the DSpark sidecar is STEM.dspark.gguf beside it",
        [&a](const std::string& v) { return a.out = v, Status(); }},
+      {"--image-token", "ID", "name this token as the one that stands for images (default: none)",
+       [&a](const std::string& v) -> Status {
+         ROTA_ASSIGN_OR_RETURN(a.options.image_id, parse_int(v, 0, INT_MAX));
+         return Status();
+       }},
       {"--seed", "N", "every weight follows from its tensor's name and this (default 1)",
        [&a](const std::string& v) -> Status {
          ROTA_ASSIGN_OR_RETURN(a.options.seed, parse_seed(v));

@@ -173,3 +173,24 @@ describe('the head', () => {
     }
   });
 });
+
+describe('image tokens', () => {
+  test('are refused by name where the file names them, and are words of the vocabulary where it does not', async () => {
+    const seeing = temporaryFolder();
+    const named = synthesise(seeing.path, 'mini-xs', '--image-token', '120');
+    const prompt = [5, 120, 7];
+    const { engine } = await Strata.start(['--model', named, '--ctx', '64']);
+    await using _ = engine;
+    engine.send({ id: 1, op: 'generate', prompt, max_new: 2 });
+    expect(await engine.next('error')).toMatchObject({
+      code: 'unsupported',
+      message:
+        'prompt[1]: token 120 stands for an image: vision is not supported, the engine serves the text model alone',
+    });
+    expect((await engine.generate({ prompt: [5, 6, 7], max_new: 2 })).ids).toHaveLength(2);
+    const blind = await Strata.start(['--model', model, '--ctx', '64']);
+    await using __ = blind.engine;
+    expect((await blind.engine.generate({ prompt, max_new: 2 })).ids).toHaveLength(2);
+    seeing.remove();
+  });
+});

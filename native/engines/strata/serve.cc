@@ -18,6 +18,8 @@ const char* code_name(Code code) {
   switch (code) {
     case Code::kBadRequest:
       return "bad_request";
+    case Code::kUnsupported:
+      return "unsupported";
     case Code::kCancelled:
       return "cancelled";
     case Code::kOutOfMemory:

@@ -22,6 +22,7 @@ int exit_code(rota::Code code) {
       return 0;
     case rota::Code::kUsage:
     case rota::Code::kBadRequest:
+    case rota::Code::kUnsupported:
       return 2;
     case rota::Code::kLoad:
     case rota::Code::kIo:
