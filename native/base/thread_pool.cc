@@ -164,7 +164,7 @@ std::vector<std::vector<int>> default_cpus(size_t threads, bool pin) {
   std::vector<std::vector<int>> cpus(threads);
   const std::vector<int> cores = allowed_core_cpus();
   if (!pin || threads > cores.size()) return cpus;
-  for (size_t i = 1; i < threads; ++i) cpus[i] = {cores[i]};
+  for (size_t i = 0; i < threads; ++i) cpus[i] = {cores[i]};
   return cpus;
 }
 

@@ -11,8 +11,7 @@ namespace rota {
 
 struct ThreadPoolOptions {
   int threads = 0;  // all threads including the caller; 0 = usable_cores() of topology.h
-  bool pin = true;  // without `cpus`: one worker a core, from the second allowed core on; more
-                    // workers than cores: none
+  bool pin = true;  // without `cpus`: one thread a core; more threads than cores: none
   // [threads] CPUs of each thread, 0 the caller; an empty list: any (thread_plan.h makes these).
   std::vector<std::vector<int>> cpus = {};
   std::string name =
@@ -39,7 +38,8 @@ class ThreadPool {
   int64_t take_busy_ns();
 
   // Puts the calling thread on the CPUs of thread 0; to be called by the thread that will call
-  // run(), once it has started the threads that must be free. Does nothing without `cpus`.
+  // run(), once it has started the threads that must be free. Does nothing where thread 0 may be
+  // anywhere.
   void place_caller();
   // Puts it back to where it was before.
   void release_caller();

@@ -1,18 +1,60 @@
-#!/bin/sh
-# What the CPU kernels do on this machine, in one command: builds, holds every variant to the portable one's bits, then one core's
-# kernels and the whole pool beside the memory. Needs a C++ compiler and cmake; ROTA_HEADERS_DIR names doctest/ and nlohmann/ where
-# the system has no packages for them. Arguments go to `rota-bench pool`.
-set -eu
-cd "$(dirname "$0")/.."
-lscpu | grep -E 'Model name|^CPU\(s\)|MHz|L[123]' || true
-grep -om1 -E 'avx512_vnni|avx512_vbmi |gfni' /proc/cpuinfo | sort -u | tr '\n' ' ' || true
+#!/usr/bin/env bash
+# Builds, tests and measures the native half on a machine that has a compiler and nothing else: no Node, no network, no packages.
+# usage: [ROTA_HEADERS_DIR=FOLDER] native/bench/avx512.sh [LOG]
+#   FOLDER holds doctest/ and nlohmann/ where the system has no packages of them
+#   LOG    default native/bench/results/CPU.txt; what was printed, with the machine's description
+# Takes up to 8 minutes. Ends with 1 when a test or a benchmark failed.
+set -uo pipefail
+native=$(cd "$(dirname "$0")/.." && pwd)
+build="$native/build/avx512"
+cpu=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -1 | tr -cs 'A-Za-z0-9\n' '-' | sed 's/-$//')
+log=${1:-"$native/bench/results/${cpu:-unknown-cpu}.txt"}
+mkdir -p "$(dirname "$log")" "$build"
+exec > >(tee "$log") 2>&1
+failed=0
+
+# step NAME SECONDS COMMAND...: what it printed, how long it took, and whether it failed.
+step() {
+  local name=$1 limit=$2 begin=$SECONDS code
+  shift 2
+  echo "## $name: $(printf '%s ' "$@" | sed "s#$native#native#g")"
+  timeout "$limit" "$@"
+  code=$?
+  echo "## $name: exit $code after $((SECONDS - begin)) s"
+  echo
+  [ "$code" -eq 0 ] || failed=1
+}
+
+echo "# $(date -u +%Y-%m-%dT%H:%MZ)"
+lscpu
+uname -r
+free -g | sed -n 1,2p
+c++ --version | head -1
+cmake --version | head -1
+echo "transparent huge pages: $(cat /sys/kernel/mm/transparent_hugepage/enabled 2>/dev/null || echo n/a)"
+echo "load: $(cat /proc/loadavg)"
 echo
-cmake --preset host ${ROTA_HEADERS_DIR:+-DROTA_HEADERS_DIR="$ROTA_HEADERS_DIR"} >/dev/null
-cmake --build build/host -j "$(nproc)" --target device_test experts_test rota-bench | tail -1
-./build/host/device_test | tail -3
-for cpu in auto avx2 portable; do
-  echo "experts, ROTA_CPU=$cpu"
-  ROTA_CPU=$cpu ./build/host/experts_test | tail -3
+
+generator=()
+[ -f "$build/CMakeCache.txt" ] || ! command -v ninja >/dev/null || generator=(-G Ninja)
+step configure 60 cmake -S "$native" -B "$build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release \
+  ${ROTA_HEADERS_DIR:+-DROTA_HEADERS_DIR="$ROTA_HEADERS_DIR"}
+echo "## build"
+begin=$SECONDS
+cmake --build "$build" --parallel "$(nproc)" --target base_test device_test experts_test bench_test rota-bench rota-probe \
+  >"$build/build.log" 2>&1 || { tail -40 "$build/build.log"; echo "## build: failed"; exit 1; }
+echo "## build: exit 0 after $((SECONDS - begin)) s"
+echo
+
+for test in base_test device_test bench_test; do step "$test" 120 "$build/$test"; done
+# The same bits by every kernel that this processor has.
+for kernels in auto avx2 portable; do
+  step "experts_test, ROTA_CPU=$kernels" 120 env "ROTA_CPU=$kernels" "$build/experts_test"
 done
-./build/host/bin/rota-bench kernels --seconds 0.2
-./build/host/bin/rota-bench pool "$@"
+step probe 30 "$build/bin/rota-probe"
+step kernels 60 "$build/bin/rota-bench" kernels --seconds 0.2
+step pool 330 "$build/bin/rota-bench" pool --json --rounds "${ROTA_ROUNDS:-7}"
+step decode 120 "$build/bin/rota-bench" decode --json --dir "$build"
+step neighbour 60 "$build/bin/rota-bench" neighbour --rounds 3
+echo "# ends after $SECONDS s, failed: $failed"
+exit "$failed"

@@ -19,6 +19,8 @@ constexpr Command kCommands[] = {
      pool_command},
     {"neighbour", "a pass beside busy processes on the same cores: in proportion, or a collapse?",
      neighbour_command},
+    {"decode", "the pool inside a real decode, beside the pool alone; and what a ledger costs",
+     decode_command},
     {"kernels", "one core's matrix kernels: weights a cycle, bytes a second", kernels_command},
 };
 

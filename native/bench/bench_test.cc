@@ -3,8 +3,6 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include <cmath>
-#include <cstring>
 #include <fstream>
 #include <set>
 #include <string>
@@ -15,7 +13,6 @@
 #include "bench/pool_bench.h"
 #include "bench/random_blobs.h"
 #include "bench/spread.h"
-#include "experts/counters.h"
 
 namespace rota {
 namespace {
@@ -49,30 +46,6 @@ TEST_CASE("every blob has bits of its own, the same for the same seed") {
   CHECK(bytes_of(*blobs, 3) == third);
 }
 
-// Infinities, or weights too small to count, would be other work than a model's.
-TEST_CASE("random blobs are made of weights, in every format of experts") {
-  ThreadPool threads(two_threads());
-  auto blobs = RandomBlobs::allocate(uint64_t{8} << 20, kSmall, false);
-  REQUIRE(blobs.ok());
-  for (const Format format : kBlobFormats) {
-    CAPTURE(format_info(format).name);
-    REQUIRE(blobs->fill(format, 1, threads).ok());
-    const size_t n = size_t{2} * 512 * 256;  // gate and up are neighbours
-    std::vector<float> w(n);
-    decode_row(format, blobs->blob(1), w.data(), n);
-    double squares = 0;
-    float largest = 0;
-    for (const float v : w) {
-      squares += static_cast<double>(v) * static_cast<double>(v);
-      largest = std::max(largest, std::fabs(v));
-    }
-    const double deviation = std::sqrt(squares / static_cast<double>(n));
-    CHECK(deviation > 0.005);
-    CHECK(deviation < 0.2);
-    CHECK(largest < 2);
-  }
-}
-
 TEST_CASE("too little memory for two experts is refused with the sizes") {
   ThreadPool threads(two_threads());
   auto blobs = RandomBlobs::allocate(uint64_t{2} << 20, BlobShape{}, false);
@@ -91,6 +64,18 @@ TEST_CASE("spread") {
   CHECK(odd.best == 5);
   CHECK(spread_of({4, 1}).median == 2.5);
   CHECK(spread_of({7}).low == 7);
+}
+
+TEST_CASE("the median's interval is made of order statistics") {
+  std::vector<double> values;
+  for (int i = 1; i <= 20; ++i) values.push_back(i);
+  // Of 20 values the 6th and the 15th: P(Binomial(20, 1/2) <= 5) = 2.07 %.
+  CHECK(median_interval(values).median == 10.5);
+  CHECK(median_interval(values).low == 6);
+  CHECK(median_interval(values).high == 15);
+  CHECK(median_interval({3, 1, 2}).low == 1);
+  CHECK(median_interval({3, 1, 2}).high == 3);
+  CHECK(median_interval({4}).low == 4);
 }
 
 TEST_CASE("a line compares the best pool with the best ceiling, each at its own threads") {

@@ -10,6 +10,7 @@ namespace rota {
 
 Status pool_command(std::span<const char* const> arguments);
 Status neighbour_command(std::span<const char* const> arguments);
+Status decode_command(std::span<const char* const> arguments);
 Status kernels_command(std::span<const char* const> arguments);
 
 }  // namespace rota

@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "base/cpu_features.h"
 #include "base/rng.h"
-#include "bench/random_blobs.h"
 #include "device/host/matvec_activations.h"
 #include "device/host/matvec_int_kernels.h"
+#include "formats/random_blocks.h"
 #include "probe/read_sum.h"
 
 namespace rota {
@@ -103,12 +103,8 @@ class Bench {
       return Status(Code::kUsage, std::string(format_info(f).name) + ": no integer kernel");
     }
     ROTA_ASSIGN_OR_RETURN(row_bytes_, row_bytes(f, options_.k));
-    uint64_t state = 1;
-    for (size_t i = 0; i + 8 <= weights_.size(); i += 8) {
-      const uint64_t word = splitmix64_mix(state += kGoldenGamma);
-      std::copy_n(reinterpret_cast<const uint8_t*>(&word), 8, weights_.data() + i);
-    }
-    (void)tame_scales(f, weights_.data(), weights_.size() / format_info(f).block_bytes);
+    const size_t block = format_info(f).block_bytes;
+    random_blocks(f, 1, weights_.data(), weights_.size() / block * block);
     return quantise();
   }
 

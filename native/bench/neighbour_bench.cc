@@ -47,7 +47,11 @@ ThreadPoolOptions pool_of(const NeighbourOptions& given) {
 NeighbourBench::NeighbourBench(const NeighbourOptions& options, BusyProcesses neighbours)
     : options_(options),
       neighbours_(std::move(neighbours)),
-      threads_(std::make_unique<ThreadPool>(pool_of(options))) {}
+      threads_(std::make_unique<ThreadPool>(pool_of(options))) {
+  threads_->place_caller();  // as the engine's compute thread is
+}
+
+NeighbourBench::~NeighbourBench() { threads_->release_caller(); }
 
 void NeighbourBench::barriers_pass() {
   for (int i = 0; i < kShortSteps; ++i) step(*threads_, kShortTurns);

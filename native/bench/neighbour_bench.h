@@ -38,6 +38,7 @@ class NeighbourBench {
   using Progress = std::function<void(int done, int all, int neighbours)>;
 
   NeighbourBench(const NeighbourOptions& options, BusyProcesses neighbours);
+  ~NeighbourBench();
   int threads() const { return threads_->threads(); }
   std::vector<NeighbourLine> run(const Progress& progress);
 

@@ -120,7 +120,9 @@ void PoolBench::call(Team& team, int rows, float* y) {
   team.experts->finish(rows, y);
 }
 
-double PoolBench::pool_window(Team& team, int rows) {
+double PoolBench::pool_window(size_t index, int rows) {
+  Team& team = teams_[index];
+  team.threads->place_caller();
   const auto window_ns = static_cast<int64_t>(options_.window_ms * 1e6);
   const int64_t begin = now_ns();
   uint64_t bytes = 0;
@@ -131,10 +133,13 @@ double PoolBench::pool_window(Team& team, int rows) {
     bytes += blobs_->layout().bytes * plan_->distinct().size();
     ns = now_ns() - begin;
   } while (ns < window_ns);
+  team.threads->release_caller();
   return per_second(bytes, ns);
 }
 
-double PoolBench::ceiling_window(Team& team) {
+double PoolBench::ceiling_window(size_t index) {
+  Team& team = teams_[index];
+  team.threads->place_caller();
   const auto window_ns = static_cast<int64_t>(options_.window_ms * 1e6);
   const ReadSum sum = best_read_kernel().sum;
   const uint64_t slices = blobs_->memory().size() / kSlice;
@@ -155,6 +160,7 @@ double PoolBench::ceiling_window(Team& team) {
     ns = now_ns() - begin;
   } while (ns < window_ns);
   sink_ += total.load();
+  team.threads->release_caller();
   return per_second(bytes, ns);
 }
 
@@ -205,8 +211,8 @@ std::vector<PoolLine> PoolBench::run_format(Format format, int done, int all,
     for (size_t r = 0; r < options_.rows.size(); ++r) {
       for (size_t t = 0; t < teams; ++t) {
         progress(done++, all, format, options_.rows[r]);
-        ceiling[t].push_back(ceiling_window(teams_[t]));
-        pool[r * teams + t].push_back(pool_window(teams_[t], options_.rows[r]));
+        ceiling[t].push_back(ceiling_window(t));
+        pool[r * teams + t].push_back(pool_window(t, options_.rows[r]));
       }
     }
   }

@@ -55,6 +55,14 @@ class PoolBench {
   // kLoad: the answers are no numbers, or depend on the threads.
   Result<std::vector<PoolLine>> run(const Progress& progress);
 
+  // The parts of run(), for a benchmark that puts windows of its own between: experts of a format,
+  // then bytes a second of one window by a number of threads, of those that are tried.
+  Status prepare(Format format);
+  size_t teams() const { return teams_.size(); }
+  int threads_of(size_t team) const { return teams_[team].threads->threads(); }
+  double pool_window(size_t team, int rows);
+  double ceiling_window(size_t team);
+
   // Memory that create() takes.
   static uint64_t memory_bytes(const PoolBenchOptions& options);
   const RandomBlobs& blobs() const { return *blobs_; }
@@ -69,12 +77,9 @@ class PoolBench {
   explicit PoolBench(const PoolBenchOptions& options) : options_(options) {}
   ExpertShape expert_shape() const;
   Status check_answers(Format format);
-  Status prepare(Format format);
   std::vector<PoolLine> run_format(Format format, int done, int all, const Progress& progress);
   void next_experts();
   void call(Team& team, int rows, float* y);
-  double pool_window(Team& team, int rows);
-  double ceiling_window(Team& team);
 
   PoolBenchOptions options_;
   std::unique_ptr<RandomBlobs> blobs_;

@@ -40,8 +40,4 @@ class RandomBlobs {
   size_t count_ = 0, stride_ = 0;
 };
 
-// Makes n blocks of random bits weights that a model could have: every scale gets an exponent at
-// which weights are a few hundredths, and keeps its random mantissa. False: no rule for the format.
-bool tame_scales(Format format, uint8_t* blocks, size_t n);
-
 }  // namespace rota

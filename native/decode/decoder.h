@@ -43,6 +43,8 @@ class Decoder {
   // passes.
   Result<GenerateResult> generate(const GenerateRequest& request, int64_t arrived_ns,
                                   const std::atomic<bool>& cancelled, const TokenSink& sink);
+  // From the next request on; nullptr writes none.
+  void write_ledger(Ledger* ledger) { parts_.ledger = ledger; }
   Result<ScoreResult> score(const ScoreRequest& request, const std::atomic<bool>& cancelled);
 
  private:

@@ -108,12 +108,14 @@ std::string ledger_line(const PassRecord& pass) {
   line.sources(experts.bytes);
   line.number("dense", pass.dense_bytes);
   line.number("engram", pass.engram_bytes);
+  line.number("pool", experts.pool_bytes);
   line.close();
   line.open("ms");
   line.milliseconds("total", pass.total_ns);
   line.milliseconds("draft", pass.draft_ns);
   line.milliseconds("dense", pass.dense_ns);
   line.milliseconds("experts", experts.experts_ns);
+  line.milliseconds("pool", experts.pool_ns);
   line.milliseconds("file_wait", experts.file_wait_ns);
   line.close();
   line.text("}\n");

@@ -117,6 +117,8 @@ std::string done_event(int64_t id, const GenerateResult& r, const std::vector<st
                     {"predicted_n", tokens},
                     {"predicted_ms", milliseconds(r.predicted_ns)},
                     {"predicted_per_second", rate(tokens - 1, r.predicted_ns)},
+                    {"pool_ms", milliseconds(r.decode.experts.pool_ns)},
+                    {"pool_bytes", r.decode.experts.pool_bytes},
                     {"draft_n", r.decode.offered},
                     {"draft_n_accepted", r.decode.accepted}};
   out["ttft_ms"] = milliseconds(r.ttft_ns);

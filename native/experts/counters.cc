@@ -52,6 +52,8 @@ ExpertTally& ExpertTally::operator+=(const ExpertTally& other) {
   admitted += other.admitted;
   demoted += other.demoted;
   experts_ns += other.experts_ns;
+  pool_ns += other.pool_ns;
+  pool_bytes += other.pool_bytes;
   file_wait_ns += other.file_wait_ns;
   return *this;
 }

@@ -52,6 +52,8 @@ struct ExpertTally {
   int64_t admitted = 0;      // experts that entered a device slot
   int64_t demoted = 0;       // slot victims that kept a place in the arena
   int64_t experts_ns = 0;    // inside run()
+  int64_t pool_ns = 0;       // of it, while the CPU pool computed
+  int64_t pool_bytes = 0;    // of the blobs that it computed
   int64_t file_wait_ns = 0;  // of it, with nothing to compute until a read ended
 
   ExpertTally& operator+=(const ExpertTally& other);

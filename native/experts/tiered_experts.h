@@ -92,6 +92,9 @@ class TieredExperts : public CountedExperts {
   uint8_t* home_of(int layer, int expert);
   void count(size_t distinct, Source source);
   void stage_pcie();
+  void begin_pool(int top_k, const float* weights, const float* x);
+  void compute_jobs();
+  void finish_pool(int rows, float* y);
   void compute_held();
   void move_admitted();
   Status compute_file();

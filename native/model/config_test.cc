@@ -28,7 +28,7 @@ Config whole(const std::string& name) {
 TEST_CASE("every named config is valid") {
   for (const std::string& name : config_names()) CHECK(whole(name).name == name);
   CHECK(named_config("mini-q").status().message() ==
-        "unknown config 'mini-q'; there are mini-xs, mini-xs2, mini-s, mini-m");
+        "unknown config 'mini-q'; there are mini-xs, mini-xs2, mini-s, mini-m, wide");
 }
 
 TEST_CASE("roles of layers") {
@@ -49,6 +49,16 @@ TEST_CASE("sizes of the reference's mini-S") {
   const Config c = whole("mini-s");
   CHECK(c.engram_rows(0) == 12764);
   CHECK(c.engram_rows(1) == 13780);
+}
+
+TEST_CASE("wide has experts of the real shape, more than a cache holds in the smallest format") {
+  const Config c = whole("wide");
+  CHECK(c.dim == 5120);
+  CHECK(c.moe_inter == 2304);
+  CHECK(c.top_k == 6);
+  const auto weights = uint64_t{3} * 5120 * 2304;
+  const uint64_t blob = row_bytes(Format::kPTQ1_0, weights).value();
+  CHECK(blob * static_cast<uint64_t>(c.layers * c.experts) >= uint64_t{4} << 30);
 }
 
 struct Broken {

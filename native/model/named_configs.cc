@@ -112,12 +112,45 @@ NamedConfig mini_m() {
   return named;
 }
 
+// For measuring: routed experts of DeepSeek-V4.1's own shape, more bytes of them than a cache
+// holds in any format, and as little else as a model can have.
+// SWA FULL2 REUSE FULL1.
+NamedConfig wide() {
+  NamedConfig named;
+  named.quantised = true;
+  named.random_experts = true;
+  Config& c = named.config;
+  c.layers = 4;
+  c.ratios = {0, 2, 2, 1, 0};
+  c.kv_source = {1, 3};
+  c.index_source = {1, 3};
+  c.engram_layers = {1};
+  c.draft_targets = {3};
+  c.draft_stages = 1;
+  c.draft_block = 5;
+  c.vocab = 1024;
+  c.dim = 5120;
+  c.heads = 8, c.head_dim = 64, c.rope_dim = 32;
+  c.q_lora = 128, c.o_lora = 64, c.o_groups = 2;
+  c.window = 32;
+  c.index_heads = 16, c.index_head_dim = 64, c.index_topk = 32;
+  c.rope_original_len = 2048;
+  c.experts = 144, c.top_k = 6, c.moe_inter = 2304;
+  c.engram_heads = 4, c.engram_head_dim = 64, c.engram_start = 1024;
+  c.draft_noise_id = 1023, c.markov_rank = 64;
+  c.draft_experts = 6, c.draft_top_k = 2;
+  return named;
+}
+
 struct Entry {
   const char* name;
   NamedConfig (*make)();
 };
-constexpr Entry kConfigs[] = {
-    {"mini-xs", mini_xs}, {"mini-xs2", mini_xs2}, {"mini-s", mini_s}, {"mini-m", mini_m}};
+constexpr Entry kConfigs[] = {{"mini-xs", mini_xs},
+                              {"mini-xs2", mini_xs2},
+                              {"mini-s", mini_s},
+                              {"mini-m", mini_m},
+                              {"wide", wide}};
 
 }  // namespace
 

@@ -16,6 +16,8 @@ struct NamedConfig {
   Config config;           // without engram tables and token map
   bool harsh = false;      // spread of the hyper-connection weights, see synthetic.h
   bool quantised = false;  // default formats: experts mixed and dense Q8_0, else all F32
+  // Experts are random blocks (random_blocks.h), not encoded weights: there are too many to draw.
+  bool random_experts = false;
 };
 
 std::vector<std::string> config_names();

@@ -64,6 +64,10 @@ Result<Choice> choose_formats(const SyntheticOptions& options, const NamedConfig
       !is_weight_format(choice.engram)) {
     return Status(Code::kUsage, "integer formats hold no weights");
   }
+  if (named.random_experts && options.family != Family::kOurs) {
+    return Status(Code::kUsage,
+                  "experts of " + named.config.name + " are random blocks: --layout blob only");
+  }
   if (!choice.experts.mixed) {
     ROTA_RETURN_IF_ERROR(check_expert_format(named.config, choice.experts.format));
     return choice;
@@ -95,8 +99,13 @@ std::vector<size_t> shard_ends(const std::vector<PlannedTensor>& plan, size_t sh
 // The files of one model: declared first, so that their size is known before a byte is written.
 class ModelWriter {
  public:
-  ModelWriter(const SyntheticOptions& options, Config config, bool harsh, Choice choice)
-      : options_(options), config_(std::move(config)), harsh_(harsh), choice_(choice) {}
+  ModelWriter(const SyntheticOptions& options, Config config, const NamedConfig& named,
+              Choice choice)
+      : options_(options),
+        config_(std::move(config)),
+        harsh_(named.harsh),
+        random_experts_(named.random_experts),
+        choice_(choice) {}
 
   Status declare(const std::string& path, const SyntheticTokenizer* tokenizer) {
     std::vector<PlannedTensor> model = plan_tensors(config_, plan_options(false));
@@ -156,8 +165,9 @@ class ModelWriter {
   };
 
   PlanOptions plan_options(bool sidecar) const {
-    return {options_.seed,          sidecar,       harsh_,         options_.family, options_.grid,
-            options_.engram_tables, choice_.dense, choice_.engram, choice_.experts};
+    return {
+        options_.seed,          sidecar,       harsh_,         options_.family, options_.grid,
+        options_.engram_tables, choice_.dense, choice_.engram, choice_.experts, random_experts_};
   }
 
   File& add_file(const std::string& path) {
@@ -176,7 +186,7 @@ class ModelWriter {
 
   const SyntheticOptions& options_;
   const Config config_;
-  const bool harsh_;
+  const bool harsh_, random_experts_;
   const Choice choice_;
   std::vector<std::unique_ptr<File>> writers_;
   SyntheticFiles files_;
@@ -229,7 +239,7 @@ Result<SyntheticFiles> write_synthetic_model(const SyntheticOptions& options,
   }
   const SyntheticTokenizer* const text = tokenizer ? &*tokenizer : nullptr;
   ROTA_ASSIGN_OR_RETURN(Config config, synthetic_config(named, text));
-  ModelWriter writer(options, std::move(config), named.harsh, choice);
+  ModelWriter writer(options, std::move(config), named, choice);
   ROTA_RETURN_IF_ERROR(writer.declare(path, text));
   return writer.write();
 }

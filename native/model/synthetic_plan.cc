@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
+#include "base/rng.h"
+#include "formats/random_blocks.h"
 #include "model/synthetic_model.h"
 #include "model/tensor_names.h"
 
@@ -119,12 +122,22 @@ class Planner {
     const std::array<Part, 3> parts = {part(layer, ExpertPart::kGate), part(layer, ExpertPart::kUp),
                                        part(layer, ExpertPart::kDown)};
     const auto weights = uint64_t{3} * parts[0].rows * parts[0].length;
+    std::optional<uint64_t> key;
+    if (options_.random_experts) {
+      const std::string name = expert_blob_name(layer, "random");
+      key = fnv1a64(options_.sidecar ? sidecar_key(name) : name) ^ splitmix64(options_.seed);
+    }
     for (const auto& [format, list] : members) {
       plan_.push_back({expert_blob_name(layer, format_info(format).name),
                        format,
                        {weights, list.size()},
-                       [parts, ids = list, f = format](TensorSink& sink) -> Status {
+                       [parts, key, weights, ids = list, f = format](TensorSink& sink) -> Status {
                          for (const uint64_t expert : ids) {
+                           if (key) {
+                             const uint64_t seed = splitmix64(*key + expert);
+                             ROTA_RETURN_IF_ERROR(sink.random_expert(f, seed, weights));
+                             continue;
+                           }
                            for (const Part& p : parts) {
                              const uint64_t first = expert * p.rows * p.length;
                              ROTA_RETURN_IF_ERROR(sink.rows(p.values, first, p.rows, p.length, f));
@@ -163,6 +176,15 @@ Status TensorSink::rows(const SyntheticValues& values, uint64_t first, uint64_t 
     made_(floats_.size());
   }
   return Status();
+}
+
+Status TensorSink::random_expert(Format format, uint64_t key, uint64_t weights) {
+  const auto bytes = row_bytes(format, weights);
+  ROTA_CHECK(bytes.ok(), bytes.status().message());
+  encoded_.resize(bytes.value());
+  random_blocks(format, key, encoded_.data(), encoded_.size());
+  made_(weights);
+  return writer_.append(encoded_.data(), encoded_.size());
 }
 
 std::vector<PlannedTensor> plan_tensors(const Config& config, const PlanOptions& options) {

@@ -29,6 +29,7 @@ struct PlanOptions {
   Format dense = Format::kF32;
   Format engram = Format::kF32;
   ExpertFormats experts;
+  bool random_experts = false;  // random blocks in place of encoded weights
 };
 
 // Where streamed rows go; counts weights for the progress line.
@@ -39,6 +40,8 @@ class TensorSink {
   // Rows of a named tensor: values first .. first + rows * length - 1, encoded row by row.
   Status rows(const SyntheticValues& values, uint64_t first, uint64_t rows, uint64_t length,
               Format format);
+  // An expert's three matrices at once, each of whole rows: random blocks.
+  Status random_expert(Format format, uint64_t key, uint64_t weights);
   Status bytes(const void* data, size_t bytes) { return writer_.append(data, bytes); }
 
  private:

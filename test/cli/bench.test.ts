@@ -49,6 +49,9 @@ describe('rota bench pool', () => {
     expect(await refused('pool', '--formats', 'Q9')).toMatch(
       /^2: rota-bench: pool: --formats: [^\n]*Q9[^\n]*$/,
     );
+    expect(await refused('decode', '--tokens', '0')).toBe(
+      '2: rota-bench: decode: --tokens: 0 is not in 1..200',
+    );
     expect(await refused('pool', '--gib', '100000')).toMatch(
       /^4: rota-bench: pool: out of memory: asked [^\n]*lower --gib[^\n]*$/,
     );

@@ -35,6 +35,8 @@ class StrataEngine {
   // Ok without a ledger.
   Status flush_ledger() { return ledger_ ? ledger_->flush() : Status(); }
   Status reset();
+  // The compute thread may run anywhere again: its owner goes on without this engine.
+  void release_caller() { threads_->release_caller(); }
   // A request is over: what its rows left in buffers goes to its files.
   Status finish_request();
 

@@ -14,12 +14,14 @@ import { duration } from '../progress-line.ts';
 const HELP = `
 pool       whole experts (gate, up, SwiGLU, down) through the CPU pool, beside the read bandwidth of the same memory
 neighbour  how much longer a pass takes beside busy processes on the same cores
+decode     the pool inside a real decode beside the pool alone, and what a ledger costs; writes a model of some GB once
 
 Flags behind the name go to the benchmark: rota bench pool --help lists them; with --json it prints one JSON object.
 
 Examples:
   rota bench pool
   rota bench neighbour
+  rota bench decode --formats Q3_K
   rota bench pool --formats Q3_K,Q2_0 --rows 1,4 --json`;
 
 const SHARE = '--share-machine';
@@ -36,7 +38,7 @@ interface Progress {
 export function benchCommand(context: Context) {
   return new Command('bench')
     .description('measure the native parts, each beside its ceiling')
-    .argument('<benchmark>', 'pool or neighbour')
+    .argument('<benchmark>', 'pool, neighbour or decode')
     .argument('[args...]', `passed on as they are; ${SHARE}: although another rota measures on this machine`)
     .passThroughOptions()
     .addHelpText('after', HELP)
@@ -47,7 +49,10 @@ async function bench(context: Context, benchmark: string, args: readonly string[
   const program = join(context.root, 'native', 'build', 'host', 'bin', 'rota-bench');
   if (!existsSync(program))
     throw new EngineError('rota-bench is not built; run: rota build strata', { phase: 'build' });
-  const words = [benchmark, ...args.filter((word) => word !== SHARE)];
+  const given = args.filter((word) => word !== SHARE);
+  // Its model lies where the others of this clone do.
+  const place = benchmark === 'decode' && !given.some((word) => /^--(dir|help)\b/.test(word));
+  const words = [benchmark, ...given, ...(place ? ['--dir', context.models] : [])];
   const measures = !words.includes('--help');
   using _lock = measures
     ? await lockMachine({
