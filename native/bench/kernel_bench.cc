@@ -11,7 +11,7 @@
 #include "device/host/matvec_activations.h"
 #include "device/host/matvec_int_kernels.h"
 #include "formats/random_blocks.h"
-#include "probe/read_sum.h"
+#include "probe/read_choice.h"
 
 namespace rota {
 namespace {
@@ -86,7 +86,13 @@ class Bench {
   }
 
   double read_rate() const {
-    const ReadSum sum = best_read_kernel().sum;
+    ThreadPoolOptions one;
+    one.threads = 1;
+    ThreadPool thread(one);
+    const ReadSum sum =
+        fastest_read_kernel(thread, reinterpret_cast<const uint64_t*>(weights_.data()),
+                            (weights_.size() >> 20) << 17)
+            .sum;
     uint64_t at = 0, total = 0;
     const double seconds = shortest_seconds(options_.seconds, [&] {
       total += sum(reinterpret_cast<const uint64_t*>(weights_.data() + at), kPassBytes / 8);

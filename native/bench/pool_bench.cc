@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "base/topology.h"
-#include "probe/read_sum.h"
+#include "probe/read_choice.h"
 #include "probe/samples.h"
 
 namespace rota {
@@ -67,8 +67,6 @@ ExpertShape PoolBench::expert_shape() const { return shape_of(options_); }
 uint64_t PoolBench::memory_bytes(const PoolBenchOptions& options) {
   return options.bytes + team_sizes(options).size() * ExpertPool::scratch_bytes(shape_of(options));
 }
-
-const char* PoolBench::ceiling_kernel() const { return best_read_kernel().name; }
 
 Result<std::unique_ptr<PoolBench>> PoolBench::create(const PoolBenchOptions& options) {
   std::unique_ptr<PoolBench> bench(new PoolBench(options));
@@ -141,7 +139,7 @@ double PoolBench::ceiling_window(size_t index) {
   Team& team = teams_[index];
   team.threads->place_caller();
   const auto window_ns = static_cast<int64_t>(options_.window_ms * 1e6);
-  const ReadSum sum = best_read_kernel().sum;
+  const ReadSum sum = ceiling_.sum;
   const uint64_t slices = blobs_->memory().size() / kSlice;
   const auto stretch = static_cast<int>(std::min(slices, kStretch / kSlice));
   std::atomic<uint64_t> total{0};
@@ -193,6 +191,11 @@ Status PoolBench::prepare(Format format) {
   if (blobs_->count() < static_cast<size_t>(options_.top_k)) {
     return Status(Code::kUsage, std::string(format_info(format).name) + ": only " +
                                     std::to_string(blobs_->count()) + " experts fit; raise --gib");
+  }
+  if (ceiling_.sum == nullptr) {
+    const size_t words = blobs_->memory().size() / kSlice * (kSlice / 8);
+    ceiling_ = fastest_read_kernel(
+        *teams_.back().threads, reinterpret_cast<const uint64_t*>(blobs_->memory().data()), words);
   }
   const auto count = static_cast<int>(blobs_->count());
   plan_ = std::make_unique<CallPlan>(most_rows(options_), options_.top_k, count);

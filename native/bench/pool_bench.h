@@ -11,6 +11,7 @@
 #include "bench/random_blobs.h"
 #include "bench/spread.h"
 #include "experts/expert_pool.h"
+#include "probe/read_sum.h"
 
 namespace rota {
 
@@ -66,7 +67,8 @@ class PoolBench {
   // Memory that create() takes.
   static uint64_t memory_bytes(const PoolBenchOptions& options);
   const RandomBlobs& blobs() const { return *blobs_; }
-  const char* ceiling_kernel() const;
+  // Of the first format on.
+  const char* ceiling_kernel() const { return ceiling_.name; }
 
  private:
   struct Team {  // what one number of threads computes with
@@ -90,7 +92,8 @@ class PoolBench {
   size_t next_ = 0;               // in order_
   uint64_t draws_ = 0;
   std::vector<ExpertJob> jobs_;
-  uint64_t cursor_ = 0;  // slice at which the next ceiling window begins
+  ReadKernel ceiling_{};  // chosen once the memory was touched
+  uint64_t cursor_ = 0;   // slice at which the next ceiling window begins
   uint64_t sink_ = 0;
 };
 

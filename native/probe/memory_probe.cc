@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/thread_pool.h"
 #include "base/topology.h"
-#include "probe/read_sum.h"
+#include "probe/read_choice.h"
 
 namespace rota {
 namespace {
@@ -77,8 +77,6 @@ uint64_t parse_cache_size(const std::string& text) {
 
 Result<MemoryProbe> probe_memory(const MemoryProbeOptions& options) {
   MemoryProbe probe;
-  const ReadKernel kernel = best_read_kernel();
-  probe.kernel = kernel.name;
   probe.last_level_cache_bytes = last_level_cache_bytes();
   const uint64_t beyond_cache = std::max(kLeastBuffer, 4 * probe.last_level_cache_bytes + kSlice);
   const uint64_t wanted = options.buffer_bytes > 0 ? options.buffer_bytes : beyond_cache;
@@ -90,11 +88,14 @@ Result<MemoryProbe> probe_memory(const MemoryProbeOptions& options) {
       AlignedBuffer::allocate(probe.buffer_bytes, AlignedBuffer::kPage, huge_pages));
   auto* const words = buffer.as<uint64_t>();
   const int most = options.max_threads > 0 ? options.max_threads : usable_cores();
+  ReadKernel kernel{};
   {
     ThreadPool pool(pool_options(most));
     pool.run(static_cast<int>(slices),
              [&](int slice) { fill(words, static_cast<uint64_t>(slice)); });
+    kernel = fastest_read_kernel(pool, words, slices * (kSlice / 8));
   }
+  probe.kernel = kernel.name;
   const std::vector<int> counts = thread_counts(most);
   const auto budget_ns =
       static_cast<int64_t>(options.seconds * 1e9 / static_cast<double>(counts.size()));

@@ -2,33 +2,53 @@
 // reason.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "base/aligned_buffer.h"
-#include "base/cpu_features.h"
 #include "base/rng.h"
 #include "base/temp_dir.h"
+#include "base/thread_pool.h"
 #include "probe/file_probe.h"
 #include "probe/memory_probe.h"
+#include "probe/read_choice.h"
 #include "probe/read_sum.h"
 #include "probe/samples.h"
 
 namespace rota {
 namespace {
 
-TEST_CASE("both kernels read every word") {
+TEST_CASE("every kernel reads every word") {
   auto buffer = AlignedBuffer::allocate(8192);
   REQUIRE(buffer.ok());
   auto* words = buffer->as<uint64_t>();
   for (const size_t count : {size_t{64}, size_t{128}, size_t{1024}}) {
     uint64_t expected = 0;
     for (size_t i = 0; i < count; ++i) expected += words[i] = splitmix64(i);
-    CHECK(read_sum_portable(words, count) == expected);
-    if (cpu_features().avx2) CHECK(read_sum_avx2(words, count) == expected);
+    for (const ReadKernel& kernel : read_kernels()) {
+      CAPTURE(kernel.name);
+      CHECK(kernel.sum(words, count) == expected);
+    }
     words[count - 1] += 1;
-    CHECK(best_read_kernel().sum(words, count) == expected + 1);
+    for (const ReadKernel& kernel : read_kernels()) {
+      CAPTURE(kernel.name);
+      CHECK(kernel.sum(words, count) == expected + 1);
+    }
   }
+}
+
+TEST_CASE("the kernel of a ceiling is one of those this CPU runs") {
+  auto buffer = AlignedBuffer::allocate(size_t{4} << 20);
+  REQUIRE(buffer.ok());
+  ThreadPoolOptions options;
+  options.threads = 2;
+  ThreadPool threads(options);
+  const ReadKernel best =
+      fastest_read_kernel(threads, buffer->as<uint64_t>(), (size_t{4} << 20) / 8);
+  const auto kernels = read_kernels();
+  CHECK(std::any_of(kernels.begin(), kernels.end(),
+                    [&](const ReadKernel& kernel) { return kernel.sum == best.sum; }));
 }
 
 TEST_CASE("summaries") {

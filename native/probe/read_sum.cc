@@ -1,4 +1,4 @@
-// The portable kernel, and the choice between the two.
+// The portable kernel, and which kernels this CPU can run.
 #include "probe/read_sum.h"
 
 #include "base/cpu_features.h"
@@ -16,9 +16,14 @@ uint64_t read_sum_portable(const uint64_t* data, size_t words) {
   return total;
 }
 
-ReadKernel best_read_kernel() {
-  if (cpu_features().avx2) return {"avx2", read_sum_avx2};
-  return {"portable", read_sum_portable};
+std::vector<ReadKernel> read_kernels() {
+  std::vector<ReadKernel> kernels = {{"portable", read_sum_portable}};
+  if (cpu_features().avx2) {
+    kernels.push_back({"avx2", read_sum_avx2});
+    kernels.push_back({"avx2 ahead", read_sum_ahead_avx2});
+  }
+  if (cpu_features().avx512) kernels.push_back({"avx512 ahead", read_sum_ahead_avx512});
+  return kernels;
 }
 
 }  // namespace rota
