@@ -17,7 +17,7 @@ failed=0
 step() {
   local name=$1 limit=$2 begin=$SECONDS code
   shift 2
-  echo "## $name: $(printf '%s ' "$@" | sed "s#$native#native#g")"
+  echo "## $name: $(printf '%s ' "$@" | sed "s#${ROTA_HEADERS_DIR:-$native}#HEADERS#g; s#$native#native#g")"
   timeout "$limit" "$@"
   code=$?
   echo "## $name: exit $code after $((SECONDS - begin)) s"
@@ -26,8 +26,7 @@ step() {
 }
 
 echo "# $(date -u +%Y-%m-%dT%H:%MZ)"
-lscpu
-uname -r
+lscpu | grep -vE '^(Vulnerability|BogoMIPS|Hypervisor|Virtualization)'
 free -g | sed -n 1,2p
 c++ --version | head -1
 cmake --version | head -1
@@ -53,8 +52,8 @@ for kernels in auto avx2 portable; do
 done
 step probe 30 "$build/bin/rota-probe"
 step kernels 60 "$build/bin/rota-bench" kernels --seconds 0.2
-step pool 330 "$build/bin/rota-bench" pool --json --rounds "${ROTA_ROUNDS:-7}"
-step decode 120 "$build/bin/rota-bench" decode --json --dir "$build"
+step pool 330 "$build/bin/rota-bench" pool --rounds "${ROTA_ROUNDS:-7}"
+step decode 120 "$build/bin/rota-bench" decode --dir "$build"
 step neighbour 60 "$build/bin/rota-bench" neighbour --rounds 3
 echo "# ends after $SECONDS s, failed: $failed"
 exit "$failed"
