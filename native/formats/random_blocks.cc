@@ -69,6 +69,15 @@ bool tame(Format format, uint8_t* blocks, size_t n) {
         blocks[b * bytes] = static_cast<uint8_t>(119 + (blocks[b * bytes] & 1));
       }
       return true;
+    case Format::kMXFP8:  // codes up to 448; all bits but the sign set are no number
+      for (size_t b = 0; b < n; ++b) {
+        uint8_t* const block = blocks + b * bytes;
+        block[0] = static_cast<uint8_t>(116 + (block[0] & 1));
+        for (size_t q = 1; q < bytes; ++q) {
+          if ((block[q] & 0x7F) == 0x7F) block[q] = static_cast<uint8_t>(block[q] ^ 1);
+        }
+      }
+      return true;
     default:
       return false;
   }
