@@ -17,7 +17,11 @@ uint64_t read_sum_ahead_avx512(const uint64_t* data, size_t words) {
     }
   }
   for (size_t lane = 1; lane < 8; ++lane) sums[0] = _mm512_add_epi64(sums[0], sums[lane]);
-  return static_cast<uint64_t>(_mm512_reduce_add_epi64(sums[0]));
+  alignas(64) uint64_t parts[8];  // GCC's reduction adds signed words, which must not wrap
+  _mm512_store_si512(parts, sums[0]);
+  uint64_t total = 0;
+  for (const uint64_t part : parts) total += part;
+  return total;
 }
 
 }  // namespace rota
