@@ -10,7 +10,7 @@ build="$native/build/avx512"
 cpu=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -1 | tr -cs 'A-Za-z0-9\n' '-' | sed 's/-$//')
 log=${1:-"$native/bench/results/${cpu:-unknown-cpu}.txt"}
 mkdir -p "$(dirname "$log")" "$build"
-exec > >(tee "$log") 2>&1
+exec > >(sed -u "s#${native%/native}/##g" | tee "$log") 2>&1  # where it lies on this machine is nobody's matter
 failed=0
 
 # step NAME SECONDS COMMAND...: what it printed, how long it took, and whether it failed.
