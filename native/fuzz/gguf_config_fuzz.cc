@@ -13,7 +13,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   file.set(data, size, size);
   const auto gguf = rota::Gguf::open(file.path());
   if (!gguf.ok()) return 0;
-  const auto config = rota::read_config(gguf.value());
+  const auto family = rota::recognise_family(gguf.value());
+  if (!family.ok()) return 0;
+  const auto config = rota::read_config(gguf.value(), family.value());
   if (config.ok()) (void)rota::target_tensors(config.value());
   return 0;
 }

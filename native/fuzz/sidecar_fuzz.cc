@@ -22,7 +22,7 @@ struct Target {
     auto opened = rota::Gguf::open(dir / "m.gguf");
     ROTA_CHECK(opened.ok(), opened.status().message());
     gguf = std::move(opened).value();
-    auto read = rota::read_config(gguf);
+    auto read = rota::read_config(gguf, rota::Family::kOurs);
     ROTA_CHECK(read.ok(), read.status().message());
     config = std::move(read).value();
   }

@@ -18,9 +18,7 @@ void lay_out(const rota::WeightSource& weights) {
   for (int layer = 0; layer < c.layers; ++layer) {
     for (int e = 0; e < c.experts; ++e) {
       const rota::ExpertBlob& blob = weights.expert(layer, e);
-      for (int s = 0; s < blob.span_count; ++s) {
-        (void)weights.mapped(blob.spans[static_cast<size_t>(s)]);
-      }
+      for (const rota::FileSpan& span : blob.spans) (void)weights.mapped(span);
       const auto layout =
           rota::blob_layout(blob.format[0], blob.format[1], blob.format[2], c.dim, c.moe_inter);
       ROTA_CHECK(layout.ok() && layout.value().bytes == blob.bytes, "layer", layer, "expert", e);
