@@ -204,7 +204,7 @@ Status check_engram(const Config& c) {
 }
 
 Status check_draft(const Config& c) {
-  ROTA_RETURN_IF_ERROR(check_range("draft_stages", c.draft_stages, 0, 16));
+  ROTA_RETURN_IF_ERROR(check_range("draft_stages", c.draft_stages, 0, kMostDraftStages));
   if (c.draft_stages == 0) return Status();
   ROTA_RETURN_IF_ERROR(check_layer_list("draft_targets", c.draft_targets, c.layers));
   if (c.draft_targets.empty()) return wrong("draft_targets", "empty", "at least one layer");

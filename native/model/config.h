@@ -10,6 +10,8 @@
 
 namespace rota {
 
+inline constexpr int kMostDraftStages = 16;
+
 struct Config {
   std::string name;
   int vocab = 0;

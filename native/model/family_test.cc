@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -191,6 +192,25 @@ TEST_CASE("a pad outside of the vocabulary is refused in either spelling") {
   CHECK(tell(Family::kA, "engram.pad_token_id", 2) ==
         "key deepseek41.engram.pad_token_id: is 128, expected a token id below 128");
   CHECK(tell(Family::kB, "engram.pad_id", 1) == "config: engram_pad_id is 128, expected 0 to 63");
+}
+
+TEST_CASE("a sidecar that claims any number of stages is refused before memory is asked for") {
+  const TempDir dir;
+  const std::string path = write(dir, family_options("mini-xs", Family::kOurs));
+  const std::string key = "dflash.block_count";
+  std::string file = read_file(sidecar_path(path));
+  const size_t value = file.find(key) + key.size() + sizeof(uint32_t);  // behind the value's type
+  REQUIRE(value + sizeof(uint32_t) < file.size());
+  WeightSourceOptions options;
+  for (const uint32_t stages : {0u, 17u, 0x7fffffffu}) {
+    std::memcpy(&file[value], &stages, sizeof stages);
+    options.draft_path = dir.write("claims.gguf", file);
+    const auto opened = WeightSource::open(path, options);
+    REQUIRE(!opened.ok());
+    CHECK(opened.status().code() == Code::kLoad);
+    CHECK(opened.status().message() == options.draft_path + ": the sidecar has " +
+                                           std::to_string(stages) + " stages, not 1 to 16");
+  }
 }
 
 TEST_CASE("a sidecar may leave its sizes to its tensors, and name the noise token elsewhere") {

@@ -276,7 +276,11 @@ Status read_draft_config(const Gguf& model, const Gguf& sidecar, Config& config)
                                    std::to_string(vocab) + ", not for " +
                                    model.shards().front().path());
   }
-  if (c.draft_stages < 1) return Status(Code::kLoad, path + ": the sidecar has no stages");
+  // Before anything is sized by it.
+  if (c.draft_stages < 1 || c.draft_stages > kMostDraftStages) {
+    return Status(Code::kLoad, path + ": the sidecar has " + std::to_string(c.draft_stages) +
+                                   " stages, not 1 to " + std::to_string(kMostDraftStages));
+  }
   c.ratios.resize(static_cast<size_t>(c.layers) + static_cast<size_t>(c.draft_stages), 0);
   ROTA_RETURN_IF_ERROR(validate_config(c).with_context(path));
   config = std::move(c);
