@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <new>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -41,7 +40,13 @@ void Inbox::block_signals() {
   signal(SIGPIPE, SIG_IGN);
 }
 
-Inbox::Inbox(int fd, Outbox& outbox, int grace_ms) : fd_(fd), outbox_(outbox), grace_ms_(grace_ms) {
+Inbox::Inbox(int fd, Outbox& outbox, int grace_ms)
+    : fd_(fd),
+      outbox_(outbox),
+      grace_ms_(grace_ms),
+      lines_(
+          kMaxLine, [this](const std::string& line) { take_line(line); },
+          [this](LineSplitter::Refused why) { refuse_line(why); }) {
   const sigset_t set = ending_signals();
   signal_fd_ = signalfd(-1, &set, SFD_CLOEXEC);
   wake_fd_ = eventfd(0, EFD_CLOEXEC);
@@ -89,7 +94,7 @@ void Inbox::stop(int exit_code) {
   arrived_.notify_all();
 }
 
-void Inbox::take_line(std::string line) {
+void Inbox::take_line(const std::string& line) {
   if (line.find_first_not_of(" \t\r") == std::string::npos) return;
   Task task{parse_command(line), now_ns(), std::make_shared<std::atomic<bool>>(false)};
   if (task.command.op == Op::kQuit) {
@@ -123,52 +128,27 @@ void Inbox::take_line(std::string line) {
   arrived_.notify_all();
 }
 
+// A line that cannot be kept is answered; the engine lives on.
+void Inbox::refuse_line(LineSplitter::Refused why) {
+  const bool too_long = why == LineSplitter::Refused::kTooLong;
+  Task task{Command(), now_ns(), std::make_shared<std::atomic<bool>>(false)};
+  task.command.code = too_long ? "malformed" : "out_of_memory";
+  task.command.message =
+      too_long ? "a line of more than 64 MiB" : "the system refused memory for this line";
+  const std::lock_guard lock(mutex_);
+  if (!ended_) waiting_.push_back(std::move(task));
+  arrived_.notify_all();
+}
+
 bool Inbox::read_some() {
   char buffer[65536];
   const ssize_t n = ::read(fd_, buffer, sizeof buffer);
   if (n < 0 && errno == EINTR) return true;
-  if (n <= 0) {
-    // A last line without its newline may be half of one: a writer that was killed must not start a
-    // request.
-    return false;
-  }
-  size_t begin = 0;
-  for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
-    if (buffer[i] != '\n') continue;
-    partial_.append(buffer + begin, i - begin);
-    if (!skipping_) take_line(std::move(partial_));
-    partial_.clear();
-    skipping_ = false;
-    begin = i + 1;
-  }
-  partial_.append(buffer + begin, static_cast<size_t>(n) - begin);
-  if (partial_.size() > kMaxLine) {
-    if (!skipping_) take_line("a line of more than 64 MiB");  // answered as malformed
-    skip_line();
-  }
+  // A last line without its newline may be half of one: a writer that was killed must not start a
+  // request.
+  if (n <= 0) return false;
+  lines_.feed({buffer, static_cast<size_t>(n)});
   return true;
-}
-
-// The rest of the line is not kept, and what was kept is given back.
-void Inbox::skip_line() {
-  skipping_ = true;
-  partial_ = std::string();
-}
-
-// A line that memory has no room for is answered like one that is too long; the engine lives on.
-bool Inbox::read_within_memory() {
-  try {
-    return read_some();
-  } catch (const std::bad_alloc&) {
-    skip_line();
-    Task task{Command(), now_ns(), std::make_shared<std::atomic<bool>>(false)};
-    task.command.code = "out_of_memory";
-    task.command.message = "the system refused memory for this line";
-    const std::lock_guard lock(mutex_);
-    if (!ended_) waiting_.push_back(std::move(task));
-    arrived_.notify_all();
-    return true;
-  }
 }
 
 void Inbox::watch_grace() {
@@ -192,7 +172,7 @@ void Inbox::listen() {
         stop(128 + static_cast<int>(info.ssi_signo));
       }
     }
-    if (open && ready > 0 && fds[2].revents != 0 && !read_within_memory()) {
+    if (open && ready > 0 && fds[2].revents != 0 && !read_some()) {
       open = false;
       const std::lock_guard lock(mutex_);
       ended_ = true;

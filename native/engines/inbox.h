@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "engines/commands.h"
+#include "engines/line_splitter.h"
 #include "engines/outbox.h"
 
 namespace rota {
@@ -47,17 +48,15 @@ class Inbox {
  private:
   void listen();
   bool read_some();  // false at the end of stdin
-  bool read_within_memory();
-  void skip_line();
-  void take_line(std::string line);
+  void take_line(const std::string& line);
+  void refuse_line(LineSplitter::Refused why);
   void stop(int exit_code);
   void watch_grace();
 
   int fd_, signal_fd_ = -1, wake_fd_ = -1;
   Outbox& outbox_;
   int grace_ms_;
-  std::string partial_;
-  bool skipping_ = false;  // the rest of a line that was too long
+  LineSplitter lines_;
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<Task> waiting_;

@@ -92,4 +92,23 @@ describe('what a request itself asks for', () => {
     now.off();
     expect((await engine.generate(ask)).ids).toEqual(good.ids);
   });
+
+  // A pipe gives 64 KiB at a time and what is kept grows by doubling, so that growing to 512 KiB is refused in one of the line's last
+  // reads, with its newline or without: the next line must not be taken for the rest of it.
+  test.each([0, 1, 100, 65_535, 65_536, 65_537])(
+    'a line that is refused %i bytes before its end takes nothing with it',
+    async (rest) => {
+      const now = createSwitch(folder.path);
+      const env = suffering(['memory', { least: 300_000, nth: 0, when: now.file }]);
+      const { engine } = await Strata.start(args(), env);
+      await using _ = engine;
+      const good = await engine.generate(ask);
+      now.on();
+      const line = '{"id":91,"op":"generate","prompt":[';
+      engine.send(`${line.padEnd(262_145 + rest, ' ')}\n${JSON.stringify({ ...ask, id: 92 })}`);
+      expect(await engine.next('error')).toMatchObject({ code: 'out_of_memory' });
+      now.off();
+      expect((await engine.next('done'))['ids']).toEqual(good.ids);
+    },
+  );
 });
