@@ -24,6 +24,8 @@ export interface Context {
   readonly cwd: string;
   /** Said in the report of a bug, so that the record can be found. */
   runFolder: string | null;
+  /** Said when a command is interrupted: the name of the run that can be finished. */
+  resumable: string | null;
 }
 
 export interface Streams {
@@ -51,5 +53,6 @@ export function createContext({ stdout, stderr, env }: Streams): Context {
     colors: pc.createColors(stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb'),
     cwd: process.cwd(),
     runFolder: null,
+    resumable: null,
   };
 }

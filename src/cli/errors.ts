@@ -2,6 +2,7 @@
 import { CommanderError } from '@commander-js/extra-typings';
 import { EngineError, EXIT, type ExitCode, InvalidRecordError, UserError } from '../core/errors.ts';
 import { systemTrouble } from '../core/system-error.ts';
+import { Interrupted } from '../run/interrupts.ts';
 import { formatProblem, ProblemsError } from '../schema/problems.ts';
 
 export interface Failure {
@@ -12,6 +13,8 @@ export interface Failure {
 export interface Facts {
   readonly versions: string;
   readonly runFolder: string | null;
+  /** Name of a run that can be finished, when one was begun. */
+  readonly resumable: string | null;
   /** The command that shows what can be typed here. */
   readonly help: string;
 }
@@ -24,6 +27,10 @@ export function describeFailure(error: unknown, facts: Facts): Failure {
   if (error instanceof ProblemsError) return { exitCode: error.exitCode, text: problemLines(error) };
   if (error instanceof UserError) return { exitCode: error.exitCode, text: userLine(error) };
   if (error instanceof EngineError) return { exitCode: error.exitCode, text: engineText(error) };
+  if (error instanceof Interrupted) {
+    const goOn = facts.resumable === null ? '' : `; go on with: rota resume ${facts.resumable}`;
+    return { exitCode: error.exitCode, text: `rota: ${error.message}${goOn}` };
+  }
   if (error instanceof InvalidRecordError)
     return { exitCode: error.exitCode, text: oneLine(`rota: ${error.message}`) };
   const trouble = systemTrouble(error);

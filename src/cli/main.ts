@@ -1,7 +1,9 @@
 // The command line: knows the commands, turns what they throw into a message and an exit code. Owns no command's work.
 import { resolve } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { UserError } from '../core/errors.ts';
+import { listenOtherwise } from '../run/interrupts.ts';
 import { nameHint } from '../schema/nearest.ts';
 import { type Context, createContext } from './context.ts';
 import { describeFailure } from './errors.ts';
@@ -67,7 +69,8 @@ function isCommand(typed: string | undefined): typed is string {
 
 function fail(error: unknown, context: Context, help: string): void {
   const versions = `rota ${context.version}, node ${process.version}, ${process.platform} ${process.arch}`;
-  const { exitCode, text } = describeFailure(error, { versions, runFolder: context.runFolder, help });
+  const { runFolder, resumable } = context;
+  const { exitCode, text } = describeFailure(error, { versions, runFolder, resumable, help });
   if (text !== '') context.tell(`${text}\n`);
   process.exitCode = exitCode;
 }
@@ -89,6 +92,10 @@ async function main(): Promise<void> {
       process.exit();
     });
   }
+  listenOtherwise((interrupted) => {
+    fail(interrupted, context, help);
+    process.exit();
+  });
   try {
     const asked = process.argv[3];
     if (typed === 'help' && asked !== undefined && !isCommand(asked) && asked !== 'help') {
@@ -97,6 +104,9 @@ async function main(): Promise<void> {
     }
     const program = await createProgram(context, typed);
     await program.parseAsync(process.argv);
+    // A signal that came while nothing was waited for is heard when the loop turns: the first of these may still be in this turn.
+    await setImmediate();
+    await setImmediate();
   } catch (error) {
     fail(error, context, help);
   }

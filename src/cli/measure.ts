@@ -1,16 +1,18 @@
 // The parts that run, ab and resume have in common: from a checked protocol to a plan, from a run folder to its report.
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EXIT } from '../core/errors.ts';
 import type { Plan } from '../core/records/plan.ts';
 import type { Verdict } from '../core/records/verdict.ts';
+import type { BuildProgress } from '../engines/build.ts';
 import { systemClock } from '../machine/clock.ts';
 import { ensureModel } from '../model/ensure-model.ts';
 import { openTokenizer } from '../model/tokenizer.ts';
 import { readPlan } from '../results/read.ts';
 import type { RunFolder } from '../results/run-folder.ts';
 import { findProbe } from '../run/ceilings.ts';
+import { interruptible } from '../run/interrupts.ts';
 import { encodePrompts, newRunFolder, type Prepared, preparePlan } from '../run/prepare.ts';
 import { runSession } from '../run/session.ts';
 import { smoke } from '../run/smoke.ts';
@@ -57,6 +59,7 @@ export async function runFolderSession(
   options: MeasureOptions,
 ): Promise<void> {
   context.runFolder = folder.path;
+  context.resumable = folder.name;
   const plan = readPlan(folder);
   context.tell(`run folder: ${folder.path}\n`);
   const watch = createWatch(context);
@@ -77,6 +80,7 @@ export async function runFolderSession(
     shareMachine: options.shareMachine === true,
   }).finally(watch.end);
   process.exitCode = outcome.exitCode;
+  context.resumable = null;
   if (outcome.verdict === null) tellResume(context, folder, outcome.reason);
   else tellVerdict(context, plan, outcome.verdict, folder, options);
 }
@@ -104,30 +108,33 @@ function tellPlan(context: Context, prepared: Prepared): void {
 
 /** A synthetic model is made now, so that no run waits for it. */
 async function subjectsOf(context: Context, complete: CompleteProtocol): Promise<Subjects> {
-  return await findSubjects({
-    complete,
-    root: context.root,
-    ensureModel: (model) =>
-      ensureModel(model, {
-        tool: modelToolPath(context.root),
-        folder: context.models,
-        onProgress: (line) => context.tell(`${line}\n`),
-      }),
-  });
+  return await interruptible((signal) =>
+    findSubjects({
+      complete,
+      root: context.root,
+      ensureModel: (model) =>
+        ensureModel(model, {
+          tool: modelToolPath(context.root),
+          folder: context.models,
+          signal,
+          onProgress: (line) => context.tell(`${line}\n`),
+        }),
+    }),
+  );
 }
 
 async function buildOthers(context: Context, plan: Plan): Promise<void> {
   const live = createLiveLine(context);
   const told = new Set<string>();
-  await ensureBuilds(plan, {
-    descriptorOf: (engine) => loadDescriptor(context.engines, engine),
-    root: context.root,
-    onProgress: ({ ref, step, line }) => {
-      if (!told.has(ref)) context.tell(`building ${ref}\n`);
-      told.add(ref);
-      live.show(`${ref}: ${step} ${line ?? ''}`);
-    },
-  }).finally(live.clear);
+  const show = ({ ref, step, line }: BuildProgress & { readonly ref: string }): void => {
+    if (!told.has(ref)) context.tell(`building ${ref}\n`);
+    told.add(ref);
+    live.show(`${ref}: ${step} ${line ?? ''}`);
+  };
+  const descriptorOf = (engine: string) => loadDescriptor(context.engines, engine);
+  await interruptible((signal) =>
+    ensureBuilds(plan, { descriptorOf, root: context.root, signal, onProgress: show }),
+  ).finally(live.clear);
 }
 
 async function tryArms(
@@ -136,11 +143,12 @@ async function tryArms(
   command: string,
   options: MeasureOptions,
 ): Promise<void> {
+  const promptIds = await encodePrompts(plan, openTokenizer);
   const logFolder = await mkdtemp(join(tmpdir(), 'rota-smoke-'));
   const results = await smoke({
     plan,
     descriptorOf: (engine) => loadDescriptor(context.engines, engine),
-    promptIds: await encodePrompts(plan, openTokenizer),
+    promptIds,
     logFolder,
     command,
     shareMachine: options.shareMachine === true,
@@ -155,7 +163,7 @@ async function tryArms(
         );
       if (problem !== null) context.tell(logTail.map((line) => `  | ${line}\n`).join(''));
     },
-  });
+  }).finally(() => rm(logFolder, { recursive: true, force: true }));
   if (options.json) context.print(`${JSON.stringify({ smoke: results }, null, 2)}\n`);
   if (results.some((result) => result.problem !== null)) process.exitCode = EXIT.couldNotMeasure;
 }

@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { execa } from 'execa';
 import { EngineError, UserError } from '../core/errors.ts';
+import { endedBy } from '../machine/tool.ts';
 import type { EngineDescriptor } from '../schema/descriptor.ts';
 import { cleanLines } from './log-tail.ts';
 
@@ -21,6 +22,8 @@ export interface BuildOptions {
   readonly onProgress?: (progress: BuildProgress) => void;
   /** Not below 1; the number of cores by default. */
   readonly jobs?: number;
+  /** Ends it and every compiler; the next build goes on where this one was. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface BuildResult {
@@ -56,7 +59,7 @@ async function runStep(
   step: BuildProgress['step'],
   args: readonly string[],
   at: { readonly cwd: string; readonly log: number; readonly logFile: string },
-  onProgress: BuildOptions['onProgress'],
+  { onProgress, signal: interrupt }: BuildOptions,
 ): Promise<void> {
   const begin = performance.now();
   const seconds = (): number => (performance.now() - begin) / 1000;
@@ -74,7 +77,7 @@ async function runStep(
     const line = cleanLines(chunk.toString('utf8')).at(-1);
     if (line !== undefined) onProgress?.({ step, line, seconds: seconds() });
   });
-  const { exitCode, signal } = await child;
+  const { exitCode, signal } = await endedBy(interrupt, child);
   if (exitCode === 0) return;
   throw new EngineError(`cmake could not ${step}: see ${at.logFile}`, {
     phase: 'build',
@@ -84,7 +87,7 @@ async function runStep(
 }
 
 export async function buildEngine(options: BuildOptions): Promise<BuildResult> {
-  const { descriptor, root, onProgress } = options;
+  const { descriptor, root } = options;
   const binary = binaryPath(descriptor, root);
   if (descriptor.build === undefined || binary === null) {
     throw new UserError(`${descriptor.name} has nothing to build: its descriptor names no build`, {
@@ -105,9 +108,9 @@ export async function buildEngine(options: BuildOptions): Promise<BuildResult> {
   try {
     const at = { cwd: native, log, logFile };
     const jobs = String(Math.max(1, options.jobs ?? availableParallelism()));
-    await runStep('configure', await configureArgs(native, preset), at, onProgress);
+    await runStep('configure', await configureArgs(native, preset), at, options);
     const compile = ['--build', '--preset', preset, '--parallel', jobs, '--target', ...targets];
-    await runStep('compile', compile, at, onProgress);
+    await runStep('compile', compile, at, options);
   } finally {
     closeSync(log);
   }

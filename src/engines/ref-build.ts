@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } 
 import path from 'node:path';
 import { execa } from 'execa';
 import { EngineError, UserError } from '../core/errors.ts';
+import { endedBy } from '../machine/tool.ts';
 import { type EngineDescriptor, parseDescriptor } from '../schema/descriptor.ts';
 import { type BuildProgress, binaryPath, buildEngine } from './build.ts';
 
@@ -44,17 +45,24 @@ export function commitBinary(descriptor: EngineDescriptor, root: string, build: 
 }
 
 /** Whole or not at all: an interrupted copy must not be built. */
-async function exportSources(root: string, folder: string, commit: string): Promise<void> {
+async function exportSources(
+  root: string,
+  folder: string,
+  commit: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   if (existsSync(folder)) return;
   mkdirSync(path.dirname(folder), { recursive: true });
   const aside = mkdtempSync(`${folder}.`);
   try {
     const archive = path.join(aside, 'sources.tar');
-    await execa('git', ['-C', root, 'archive', '--format=tar', `--output=${archive}`, commit, ...SOURCES]);
-    await execa('tar', ['-xf', archive, '-C', aside]);
+    const pack = ['-C', root, 'archive', '--format=tar', `--output=${archive}`, commit, ...SOURCES];
+    await endedBy(signal, execa('git', pack));
+    await endedBy(signal, execa('tar', ['-xf', archive, '-C', aside]));
     rmSync(archive);
     renameSync(aside, folder);
   } catch (error) {
+    signal?.throwIfAborted();
     const why = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error);
     throw new EngineError(`the sources of ${commit} cannot be copied: ${why}`, { phase: 'build' });
   } finally {
@@ -80,11 +88,11 @@ export async function ensureCommitBuild(
   descriptor: EngineDescriptor,
   root: string,
   build: CommitBuild,
-  onProgress: (progress: BuildProgress) => void,
+  how: { readonly onProgress: (progress: BuildProgress) => void; readonly signal?: AbortSignal | undefined },
 ): Promise<void> {
   const binary = commitBinary(descriptor, root, build);
   if (binary !== null && existsSync(binary)) return;
   const folder = sourceFolder(root, build);
-  await exportSources(root, folder, build.commit);
-  await buildEngine({ descriptor: ownDescriptor(descriptor, folder), root: folder, onProgress });
+  await exportSources(root, folder, build.commit, how.signal);
+  await buildEngine({ descriptor: ownDescriptor(descriptor, folder), root: folder, ...how });
 }

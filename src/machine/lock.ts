@@ -108,6 +108,8 @@ export interface LockOptions {
   /** Go on beside others. The lock is taken all the same, so that they can see us. */
   readonly share: boolean;
   readonly lockFolder?: string;
+  /** Ends the wait for a killed Rota's guard. */
+  readonly signal?: AbortSignal;
 }
 
 function describe(other: LockHolder): string {
@@ -150,7 +152,8 @@ export async function lockMachine(options: LockOptions): Promise<MachineLock> {
           },
         );
       }
-      await options.clock.sleep(100);
+      await options.clock.sleep(100, options.signal);
+      options.signal?.throwIfAborted();
     }
     removeStale(folder, file);
     return lock;

@@ -56,16 +56,22 @@ export function isReleased(before: MemoryState, now: MemoryState): boolean | nul
 
 const POLL_MS = 50;
 
-/** Waits until the memory is back, at most `limitMs`. */
+/** Waits until the memory is back, at most `limitMs`. Told to end, it waits no longer and does not know. */
 export async function waitForRelease(
   before: MemoryState,
-  options: { readonly clock: Clock; readonly limitMs: number; readonly read: () => MemoryState },
+  options: {
+    readonly clock: Clock;
+    readonly limitMs: number;
+    readonly read: () => MemoryState;
+    readonly signal?: AbortSignal;
+  },
 ): Promise<{ readonly released: boolean | null; readonly waitedMs: number }> {
   const begin = options.clock.monotonicMs();
   for (;;) {
     const released = isReleased(before, options.read());
     const waitedMs = options.clock.monotonicMs() - begin;
     if (released !== false || waitedMs >= options.limitMs) return { released, waitedMs };
-    await options.clock.sleep(POLL_MS);
+    if (options.signal?.aborted) return { released: null, waitedMs };
+    await options.clock.sleep(POLL_MS, options.signal);
   }
 }

@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { EngineError, UserError } from '../core/errors.ts';
+import { endedBy } from '../machine/tool.ts';
 import type { ProtocolModel, SynthModel } from '../schema/override.ts';
 import { fileOrPartsExist } from './file-parts.ts';
 
@@ -14,6 +15,8 @@ export interface EnsureModelOptions {
   /** Where models are kept between runs. */
   readonly folder: string;
   readonly onProgress?: ((line: string) => void) | undefined;
+  /** Ends the writing; nothing of it stays. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A path is given back as it is; a synthetic model is written when it is not there yet. Returns the model's path. */
@@ -77,7 +80,8 @@ async function write(spec: SynthModel, options: EnsureModelOptions, name: string
   const scratch = await mkdtemp(join(options.folder, '.writing-'));
   try {
     const argv = ['synth', ...flags(spec), '--out', join(scratch, name)];
-    const result = await execa(options.tool, argv, { reject: false, stdin: 'ignore' });
+    const writing = execa(options.tool, argv, { reject: false, stdin: 'ignore' });
+    const result = await endedBy(options.signal, writing);
     if (result.exitCode !== 0) throw synthFailed(argv, result);
     const files = (await readdir(scratch)).sort((a, b) => Number(a === name) - Number(b === name));
     if (files.at(-1) !== name)

@@ -16,6 +16,18 @@ export class Interrupted extends Error {
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
+/** How many parts of the program listen now; each ends what it began. */
+let listening = 0;
+
+/** For as long as the program lives: what becomes of a signal while no part of it listens. */
+export function listenOtherwise(onSignal: (interrupted: Interrupted) => void): void {
+  for (const signal of SIGNALS) {
+    process.on(signal, () => {
+      if (listening === 0) onSignal(new Interrupted(signal));
+    });
+  }
+}
+
 export interface Interrupts extends Disposable {
   readonly signal: AbortSignal;
 }
@@ -28,10 +40,20 @@ export function listenForInterrupts(onSecond: (interrupted: Interrupted) => void
     else controller.abort(interrupted);
   };
   for (const signal of SIGNALS) process.on(signal, onSignal);
+  listening += 1;
   return {
     signal: controller.signal,
     [Symbol.dispose]: () => {
       for (const signal of SIGNALS) process.off(signal, onSignal);
+      listening -= 1;
     },
   };
+}
+
+/** Work that ends what it began, and rejects, when the signal fires. Rejects with Interrupted then. */
+export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  using interrupts = listenForInterrupts((second) => process.exit(second.exitCode));
+  const result = await work(interrupts.signal);
+  interrupts.signal.throwIfAborted();
+  return result;
 }

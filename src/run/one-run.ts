@@ -152,6 +152,7 @@ async function finish(
     clock,
     limitMs: RELEASE_LIMIT_MS,
     read: () => readMemory(gpus),
+    signal: context.signal,
   });
   const outcome = withStop(end.outcome, stop);
   journal.append({

@@ -184,6 +184,18 @@ export async function runSession(options: SessionOptions): Promise<SessionOutcom
     // What the engine started itself is ended by the guard, as after any sudden death of Rota.
     exit(second.exitCode);
   });
+  const outcome = await heldSession(options, { clock, plan, interrupts, running });
+  // Came when all was on the disk: nothing is lost, but nobody waits for the verdict either.
+  if (outcome.status === 'finished') interrupts.signal.throwIfAborted();
+  return outcome;
+}
+
+/** With a guard beside it and the machine its own. */
+async function heldSession(
+  options: SessionOptions,
+  held: Omit<Held, 'gpus' | 'guard'>,
+): Promise<SessionOutcome> {
+  const { clock, interrupts } = held;
   await using guard = await startGuard();
   using _lock = await lockMachine({
     clock,
@@ -192,7 +204,8 @@ export async function runSession(options: SessionOptions): Promise<SessionOutcom
     utc: utcOf(clock),
     guard: guard.id,
     share: options.shareMachine,
+    signal: interrupts.signal,
     ...(options.lockFolder === undefined ? {} : { lockFolder: options.lockFolder }),
   });
-  return await recordSession(options, { clock, plan, guard, interrupts, running });
+  return await recordSession(options, { ...held, guard });
 }

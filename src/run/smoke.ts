@@ -105,6 +105,7 @@ export async function smoke(options: SmokeOptions): Promise<SmokeResult[]> {
     utc: utcOf(clock),
     guard: guard.id,
     share: options.shareMachine,
+    signal: interrupts.signal,
     ...(options.lockFolder === undefined ? {} : { lockFolder: options.lockFolder }),
   });
   const results: SmokeResult[] = [];

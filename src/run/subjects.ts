@@ -117,13 +117,15 @@ export async function ensureBuilds(
     readonly descriptorOf: (engine: string) => EngineDescriptor;
     readonly root: string;
     readonly onProgress: (progress: BuildProgress & { readonly ref: string }) => void;
+    readonly signal?: AbortSignal | undefined;
   },
 ): Promise<void> {
   for (const { engine, build } of plan.arms) {
     if (build === undefined) continue;
     const { ref } = build;
-    await ensureCommitBuild(how.descriptorOf(engine), how.root, build, (progress) =>
-      how.onProgress({ ...progress, ref }),
-    );
+    await ensureCommitBuild(how.descriptorOf(engine), how.root, build, {
+      onProgress: (progress) => how.onProgress({ ...progress, ref }),
+      signal: how.signal,
+    });
   }
 }

@@ -11,7 +11,12 @@ import { EngineError, InvalidRecordError, UserError } from '../../src/core/error
 import type { EngineDescriptor } from '../../src/schema/descriptor.ts';
 import { ProblemsError } from '../../src/schema/problems.ts';
 
-const FACTS = { versions: 'rota 0.0.0, node v20', runFolder: '/results/x', help: 'rota run --help' };
+const FACTS = {
+  versions: 'rota 0.0.0, node v20',
+  runFolder: '/results/x',
+  resumable: null,
+  help: 'rota run --help',
+};
 
 describe('failures', () => {
   const shown = (error: unknown): string => {

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { EngineError } from '../../src/core/errors.ts';
 import { type BuildProgress, buildEngine } from '../../src/engines/build.ts';
 import { parseDescriptor } from '../../src/schema/descriptor.ts';
+import { processesNaming } from '../cli/helpers/signalled.ts';
 import { temporaryFolder } from './helpers/fake.ts';
 
 const { descriptor } = parseDescriptor(
@@ -40,8 +41,15 @@ function project(root: string, commands: string): void {
 
 const WORKS = `add_custom_target(toy COMMAND \${CMAKE_COMMAND} -E touch \${CMAKE_BINARY_DIR}/toy)\n`;
 
+async function failureOf(work: Promise<unknown>): Promise<unknown> {
+  return await work.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+}
+
 async function failure(work: Promise<unknown>): Promise<EngineError> {
-  const error = await work.catch((reason: unknown) => reason);
+  const error = await failureOf(work);
   if (error instanceof EngineError) return error;
   throw new Error(`expected an EngineError, got ${String(error)}`);
 }
@@ -73,6 +81,23 @@ add_custom_target(toy COMMAND \${CMAKE_COMMAND} -E echo "toy.cc:3:1: error: no s
   expect(unconfigured.message).toBe(`cmake could not configure: see ${folder.path}/native/build/toy.log`);
   expect(unconfigured.logTail.join('\n')).toContain('needs more');
 });
+
+test('an interrupt ends cmake and what it started; the next build goes on', async () => {
+  using folder = temporaryFolder();
+  const started = path.join(folder.path, 'started');
+  const slow = `add_custom_target(toy COMMAND sh -c "touch ${started} && exec sleep 299.${process.pid}")\n`;
+  project(folder.path, slow);
+  const interrupt = new AbortController();
+  const building = failureOf(
+    buildEngine({ descriptor, root: folder.path, signal: interrupt.signal, jobs: 1 }),
+  );
+  while (!existsSync(started)) await new Promise((resolve) => setTimeout(resolve, 10));
+  interrupt.abort(new Error('stop now'));
+  expect(await building).toEqual(new Error('stop now'));
+  expect([...processesNaming(`299.${process.pid}`), ...processesNaming(folder.path)]).toEqual([]);
+  project(folder.path, WORKS);
+  expect(existsSync((await buildEngine({ descriptor, root: folder.path })).binary)).toBe(true);
+}, 60_000);
 
 test('a build that makes another program than the descriptor says', async () => {
   using folder = temporaryFolder();

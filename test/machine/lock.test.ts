@@ -113,3 +113,17 @@ test('a dead one whose guard still cleans up is waited for', async () => {
   using _lock = await lockMachine({ ...options, lockFolder: folder.path });
   expect(performance.now() - begin).toBeGreaterThan(250);
 });
+
+test('an interrupt ends that wait, and withdraws the own lock', async () => {
+  using folder = temporaryFolder();
+  using guard = sleeper();
+  {
+    using _mine = await lockMachine({ ...options, lockFolder: folder.path });
+    plant(folder.path, { pid: 4_000_000, startTicks: 1 }, { guard: guard.id });
+  }
+  const interrupt = new AbortController();
+  setTimeout(() => interrupt.abort(new Error('stop now')), 150);
+  const waiting = lockMachine({ ...options, lockFolder: folder.path, signal: interrupt.signal });
+  await expect(waiting).rejects.toThrow('stop now');
+  expect(readdirSync(folder.path)).toEqual(['rota-machine-0-4000000.lock']);
+}, 10_000);

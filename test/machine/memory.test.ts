@@ -33,6 +33,14 @@ test('waits until it is back, and no longer than told', async () => {
   expect(late.waitedMs).toBeGreaterThanOrEqual(100);
 });
 
+test('told to end, it waits no longer and claims nothing', async () => {
+  const read = (): MemoryState => ({ ...before, availableBytes: GIB });
+  const signal = AbortSignal.timeout(60);
+  const ended = await waitForRelease(before, { clock: systemClock, limitMs: 60_000, read, signal });
+  expect(ended.released).toBe(null);
+  expect(ended.waitedMs).toBeLessThan(10_000);
+});
+
 test('this machine says how much memory is available; a missing file says nothing', () => {
   expect(readMemory(null).availableBytes).toBeGreaterThan(0);
   expect(readMemory(null, '/no/such/file')).toEqual({

@@ -3,18 +3,20 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
-import { EngineError, EXIT, UserError } from '../../core/errors.ts';
+import { EngineError, UserError } from '../../core/errors.ts';
 import type { GenerateRequest, GenerateResult } from '../../core/records/answer.ts';
 import { binaryPath } from '../../engines/build.ts';
 import { inheritedNotice } from '../../engines/environment.ts';
 import { startGuard } from '../../engines/guard.ts';
 import { resolveCommand } from '../../engines/resolve.ts';
-import { openSession } from '../../engines/session.ts';
+import { type EngineSession, openSession } from '../../engines/session.ts';
 import { systemClock, utcOf } from '../../machine/clock.ts';
 import { lockMachine } from '../../machine/lock.ts';
 import { ensureModel } from '../../model/ensure-model.ts';
 import { createTextStream } from '../../model/text-stream.ts';
 import { openTokenizer, type Tokenizer } from '../../model/tokenizer.ts';
+import { Interrupted, interruptible } from '../../run/interrupts.ts';
+import type { EngineDescriptor } from '../../schema/descriptor.ts';
 import { loadDescriptor } from '../../schema/load.ts';
 import { countArgument, knobArguments, modelArgument, numberArgument, wholeArgument } from '../arguments.ts';
 import type { Context } from '../context.ts';
@@ -66,11 +68,14 @@ async function ask(context: Context, engine: string, text: string, options: AskO
   const knobs = knobArguments(descriptor, options.knob);
   const inherited = inheritedNotice(descriptor.knobs, process.env);
   if (inherited !== null) context.tell(`note: ${inherited}\n`);
-  const model = await ensureModel(modelArgument(options.model), {
-    tool: modelToolPath(context.root),
-    folder: context.models,
-    onProgress: (line) => context.tell(`${line}\n`),
-  });
+  const model = await interruptible((signal) =>
+    ensureModel(modelArgument(options.model), {
+      tool: modelToolPath(context.root),
+      folder: context.models,
+      signal,
+      onProgress: (line) => context.tell(`${line}\n`),
+    }),
+  );
   const tokenizer = await openTokenizer(model);
   const binary = binaryPath(descriptor, context.root) ?? undefined;
   const command = resolveCommand(descriptor, knobs, { model, binary });
@@ -78,44 +83,58 @@ async function ask(context: Context, engine: string, text: string, options: AskO
   const removeLog = (): void => rmSync(logFolder, { recursive: true, force: true });
   // A reader that has seen enough ends the process at once.
   process.once('exit', removeLog);
-  const interrupted = new AbortController();
-  const onSignal = (signal: NodeJS.Signals): void => interrupted.abort(signal);
-  process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+  const talk = { descriptor, command, logFolder, share: options.shareMachine === true };
   try {
-    await using guard = await startGuard();
-    using _lock = await lockMachine({
-      clock: systemClock,
-      command: `rota ask ${engine}`,
-      folder: logFolder,
-      utc: utcOf(systemClock),
-      guard: guard.id,
-      share: options.shareMachine === true,
-    });
-    const live = createLiveLine(context);
-    await using session = await openSession({
-      descriptor,
-      ...command,
-      logFile: join(logFolder, 'engine.log'),
-      guard,
-      clock: systemClock,
-      onLoading: ({ bytes, total }) => live.show(`loading ${share(bytes, total)}`),
-    });
-    await session.ready(interrupted.signal).finally(live.clear);
-    await answer(
-      context,
-      { session, tokenizer, signal: interrupted.signal },
-      requestOf(tokenizer, text, options),
-      options,
+    await interruptible((signal) =>
+      withEngine(context, { ...talk, signal }, (session) =>
+        answer(context, { session, tokenizer, signal }, requestOf(tokenizer, text, options), options),
+      ),
     );
   } catch (error) {
-    if (!interrupted.signal.aborted) throw error;
-    context.tell('\ninterrupted\n');
-    process.exitCode = interrupted.signal.reason === 'SIGTERM' ? EXIT.sigterm : EXIT.sigint;
+    // What was said so far ends in the middle of a line.
+    if (error instanceof Interrupted) context.tell('\n');
+    throw error;
   } finally {
-    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
     removeLog();
     process.off('exit', removeLog);
   }
+}
+
+interface Talk {
+  readonly descriptor: EngineDescriptor;
+  readonly command: ReturnType<typeof resolveCommand>;
+  readonly logFolder: string;
+  readonly share: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Alone on the machine, with an engine that is ready; it has ended when this returns. */
+async function withEngine(
+  context: Context,
+  { descriptor, command, logFolder, share: shares, signal }: Talk,
+  work: (session: EngineSession) => Promise<void>,
+): Promise<void> {
+  await using guard = await startGuard();
+  using _lock = await lockMachine({
+    clock: systemClock,
+    command: `rota ask ${descriptor.name}`,
+    folder: logFolder,
+    utc: utcOf(systemClock),
+    guard: guard.id,
+    share: shares,
+    signal,
+  });
+  const live = createLiveLine(context);
+  await using session = await openSession({
+    descriptor,
+    ...command,
+    logFile: join(logFolder, 'engine.log'),
+    guard,
+    clock: systemClock,
+    onLoading: ({ bytes, total }) => live.show(`loading ${share(bytes, total)}`),
+  });
+  await session.ready(signal).finally(live.clear);
+  await work(session);
 }
 
 function share(bytes: number | null, total: number | null): string {
@@ -136,7 +155,7 @@ function requestOf(tokenizer: Tokenizer, text: string, options: AskOptions): Gen
 }
 
 interface Conversation {
-  readonly session: Awaited<ReturnType<typeof openSession>>;
+  readonly session: EngineSession;
   readonly tokenizer: Tokenizer;
   readonly signal: AbortSignal;
 }

@@ -7,6 +7,8 @@ import { execa } from 'execa';
 import { EngineError } from '../../core/errors.ts';
 import { systemClock, utcOf } from '../../machine/clock.ts';
 import { lockMachine } from '../../machine/lock.ts';
+import { endedBy } from '../../machine/tool.ts';
+import { interruptible } from '../../run/interrupts.ts';
 import type { Context } from '../context.ts';
 import { createLiveLine } from '../live-line.ts';
 import { duration } from '../progress-line.ts';
@@ -72,9 +74,12 @@ async function bench(context: Context, benchmark: string, args: readonly string[
     reject: false,
   });
   const watch = createBenchWatch(context);
-  for await (const line of child.iterable({ from: 'stderr' })) watch.line(line);
-  watch.end();
-  const { exitCode, signal } = await child;
+  const readAll = async (): Promise<void> => {
+    for await (const line of child.iterable({ from: 'stderr' })) watch.line(line);
+  };
+  const [{ exitCode, signal }] = await interruptible((interrupt) =>
+    Promise.all([endedBy(interrupt, child), readAll()]),
+  ).finally(watch.end);
   process.exitCode = exitCode ?? 128 + (signal === undefined ? 0 : constants.signals[signal]);
 }
 

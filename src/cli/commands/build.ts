@@ -1,6 +1,7 @@
 // rota build [ENGINE...]: builds bundled engines; prints where they lie.
 import { Command } from '@commander-js/extra-typings';
 import { buildEngine } from '../../engines/build.ts';
+import { interruptible } from '../../run/interrupts.ts';
 import { engineNames, loadDescriptor } from '../../schema/load.ts';
 import type { Context } from '../context.ts';
 import { createLiveLine } from '../live-line.ts';
@@ -18,11 +19,14 @@ export function buildCommand(context: Context) {
       const live = createLiveLine(context);
       for (const descriptor of descriptors) {
         try {
-          const { binary, seconds } = await buildEngine({
-            descriptor,
-            root: context.root,
-            onProgress: ({ step, line }) => live.show(`${descriptor.name}: ${step} ${line ?? ''}`),
-          });
+          const { binary, seconds } = await interruptible((signal) =>
+            buildEngine({
+              descriptor,
+              root: context.root,
+              signal,
+              onProgress: ({ step, line }) => live.show(`${descriptor.name}: ${step} ${line ?? ''}`),
+            }),
+          );
           live.clear();
           context.tell(`${descriptor.name}: built in ${seconds.toFixed(1)} s\n`);
           context.print(`${binary}\n`);

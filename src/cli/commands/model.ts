@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
 import { execa } from 'execa';
 import { EngineError } from '../../core/errors.ts';
+import { endedBy } from '../../machine/tool.ts';
+import { interruptible } from '../../run/interrupts.ts';
 import type { Context } from '../context.ts';
 
 const HELP = `
@@ -36,7 +38,9 @@ export function modelCommand(context: Context) {
       const tool = modelToolPath(context.root);
       if (!existsSync(tool))
         throw new EngineError('rota-model is not built; run: rota build strata', { phase: 'build' });
-      const { exitCode, signal } = await execa(tool, [verb, ...args], { stdio: 'inherit', reject: false });
+      const { exitCode, signal } = await interruptible((interrupt) =>
+        endedBy(interrupt, execa(tool, [verb, ...args], { stdio: 'inherit', reject: false })),
+      );
       process.exitCode = exitCode ?? 128 + (signal === undefined ? 0 : constants.signals[signal]);
     });
 }
