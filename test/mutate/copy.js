@@ -27,7 +27,7 @@ const UNUSED_IS_FINE =
  * @param {string[]} args
  * @param {import('node:child_process').SpawnSyncOptions} [options]
  */
-export function run(command, args, options = {}) {
+function run(command, args, options = {}) {
   return /** @type {import('node:child_process').SpawnSyncReturns<string>} */ (
     spawnSync(command, args, { maxBuffer: 1 << 28, ...options, encoding: 'utf8' })
   );

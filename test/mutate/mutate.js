@@ -4,8 +4,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { compile, makeCopy, run } from './copy.js';
+import { compile, makeCopy } from './copy.js';
 import { pathInTree, readPlan, whyNotApplicable } from './plan.js';
+import { runSuiteCommand } from './suite-command.js';
 
 const usage = `Usage: npm run mutate -- [--room ROOM] [--only TEXT] [--list | --check]
   --room ROOM   only the mutations of mutations/ROOM.json
@@ -45,39 +46,41 @@ function readArguments() {
 }
 
 /**
- * Runs a suite's commands until one fails. Returns what failed, or null when every command passed.
+ * Runs a suite's commands until one fails. Returns what failed, and whether only a time limit found it; null when every command
+ * passed.
  * @param {import('./plan.js').Suite} suite
  * @param {import('./copy.js').Place} place
  */
-function firstFailure(suite, place) {
+async function firstFailure(suite, place) {
   const filled = (/** @type {string} */ text) =>
     text.replaceAll('{build}', place.build).replaceAll('{built}', place.built);
   const env = Object.fromEntries(
     Object.entries(suite.env ?? {}).map(([name, value]) => [name, filled(value)]),
   );
   for (const [command = '', ...args] of suite.commands) {
-    const result = run(filled(command), args.map(filled), {
+    const ended = await runSuiteCommand(filled(command), args.map(filled), {
       cwd: place.tree,
       env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0', ...env },
-      timeout: (suite.timeoutSeconds ?? 300) * 1000,
-      killSignal: 'SIGKILL',
-    });
-    if (/** @type {NodeJS.ErrnoException} */ (result.error)?.code === 'ENOENT')
-      fail(`${filled(command)}: no such program`);
-    if (result.status !== 0) return describeFailure(command, result);
+      seconds: suite.timeoutSeconds ?? 300,
+    }).catch((error) => fail(`${filled(command)}: ${error.message}`));
+    if (ended.status !== 0) return describeFailure(command, ended);
   }
   return null;
 }
 
 /**
- * The first failed test's name from doctest's or vitest's output.
+ * The first failed test from doctest's or vitest's output, and what it said.
  * @param {string} command
- * @param {import('node:child_process').SpawnSyncReturns<string>} result
+ * @param {import('./suite-command.js').Ended} ended
  */
-function describeFailure(command, { stdout, stderr, signal }) {
-  const text = `${stdout ?? ''}\n${stderr ?? ''}`;
-  const name = /TEST CASE:\s*(.+)/.exec(text)?.[1] ?? /FAIL\s+(.+)/.exec(text)?.[1];
-  return name?.trim() ?? (signal ? `${command} ended by ${signal}` : `${command} failed`);
+function describeFailure(command, { output, signal, isLate }) {
+  const name = /TEST CASE:\s*(.+)/.exec(output)?.[1] ?? /FAIL\s+(.+)/.exec(output)?.[1];
+  const said = /ERROR:\s*(.+)/.exec(output)?.[1] ?? /^\w*Error: .+/m.exec(output)?.[0];
+  const what = name?.trim() ?? (signal ? `${command} ended by ${signal}` : `${command} failed`);
+  return {
+    what: said === undefined ? what : `${what}: ${said.trim().slice(0, 160)}`,
+    isLate: isLate || /^Error: (Test|Hook) timed out/m.test(output),
+  };
 }
 
 /**
@@ -86,7 +89,7 @@ function describeFailure(command, { stdout, stderr, signal }) {
  * @param {Record<string, import('./plan.js').Suite>} suites
  * @param {import('./copy.js').Place} place
  */
-function judge(mutation, suites, place) {
+async function judge(mutation, suites, place) {
   const problem = whyNotApplicable(mutation, place.tree);
   if (problem !== null) return { verdict: 'does not apply', detail: problem };
   const path = join(place.tree, pathInTree(mutation.file));
@@ -101,8 +104,10 @@ function judge(mutation, suites, place) {
       const built = compile(place.build, suite.targets);
       if (built.status !== 0)
         return { verdict: 'does not build', detail: /error: .*/.exec(built.stdout)?.[0] ?? '' };
-      const failure = firstFailure(suite, place);
-      if (failure !== null) return { verdict: 'caught', detail: failure };
+      const failure = await firstFailure(suite, place);
+      if (failure === null) continue;
+      const isChance = failure.isLate && mutation.hangs !== true;
+      return { verdict: isChance ? 'TIMED OUT' : 'caught', detail: failure.what };
     }
     return { verdict: 'SURVIVED', detail: '' };
   } finally {
@@ -116,26 +121,26 @@ function judge(mutation, suites, place) {
  * @param {Record<string, import('./plan.js').Suite>} suites
  * @param {import('./copy.js').Place} place
  */
-function checkBaseline(names, suites, place) {
+async function checkBaseline(names, suites, place) {
   for (const name of names) {
     const suite = /** @type {import('./plan.js').Suite} */ (suites[name]);
     const built = compile(place.build, suite.targets);
     if (built.status !== 0) fail(`suite ${name} does not build:\n${built.stdout.slice(-4000)}`);
-    const failure = firstFailure(suite, place);
-    if (failure !== null) fail(`suite ${name} fails without any mutation: ${failure}`);
+    const failure = await firstFailure(suite, place);
+    if (failure !== null) fail(`suite ${name} fails without any mutation: ${failure.what}`);
   }
 }
 
 /**
  * @param {import('./plan.js').Mutation[]} chosen
- * @param {(mutation: import('./plan.js').Mutation) => {verdict: string, detail: string}} verdictOf
+ * @param {(mutation: import('./plan.js').Mutation) => Promise<{verdict: string, detail: string}>} verdictOf
  */
-function printVerdicts(chosen, verdictOf) {
+async function printVerdicts(chosen, verdictOf) {
   const bad = [];
   const began = performance.now();
   for (const [index, mutation] of chosen.entries()) {
     const start = performance.now();
-    const { verdict, detail } = verdictOf(mutation);
+    const { verdict, detail } = await verdictOf(mutation);
     const seconds = ((performance.now() - start) / 1000).toFixed(0).padStart(3);
     console.log(
       `${String(index + 1).padStart(3)}/${chosen.length} ${verdict.padEnd(14)} ${seconds} s  ${mutation.name}  <- ${detail}`,
@@ -149,7 +154,7 @@ function printVerdicts(chosen, verdictOf) {
   process.exitCode = 1;
 }
 
-function main() {
+async function main() {
   const options = readArguments();
   if (options.help) return console.log(usage);
   const tree = resolve(options.tree ?? resolve(import.meta.dirname, '../..'));
@@ -173,8 +178,8 @@ function main() {
   const builds = names.some((name) => (suites[name]?.targets.length ?? 0) > 0);
   const copy = makeCopy(tree, { kept: options.work, builds });
   if ('failure' in copy) return fail(copy.failure);
-  checkBaseline(names, suites, copy.place);
-  printVerdicts(chosen, (mutation) => judge(mutation, suites, copy.place));
+  await checkBaseline(names, suites, copy.place);
+  await printVerdicts(chosen, (mutation) => judge(mutation, suites, copy.place));
 }
 
-main();
+await main();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 /**
  * @typedef {{targets: string[], commands: string[][], env?: Record<string, string>, timeoutSeconds?: number}} Suite
- * @typedef {{name: string, file: string, find: string, replace: string, suites: string[], room: string}} Mutation
+ * @typedef {{name: string, file: string, find: string, replace: string, suites: string[], room: string, hangs?: boolean}} Mutation
  */
 
 /** What a vitest file may start; `tests` of a mutation stands for such a suite. */
@@ -20,7 +20,7 @@ const PROGRAMS = ['rota-strata', 'rota-model', 'rota-probe', 'rota_faults'];
 function vitestSuite(tests, isNative) {
   return {
     targets: isNative ? PROGRAMS : [],
-    commands: [['node', 'node_modules/vitest/vitest.mjs', 'run', ...tests]],
+    commands: [['node', 'node_modules/vitest/vitest.mjs', 'run', '--bail=1', ...tests]],
     env: { ROTA_BUILD: isNative ? '{build}/bin' : '{built}' },
     timeoutSeconds: 300,
   };

@@ -1,6 +1,6 @@
 // The runner is proven on a small project of its own: what must catch does, what survives is said, and stale plans are refused.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
@@ -48,6 +48,36 @@ test('a mistake in TypeScript is planted, caught and taken out; one that nothing
   expect(both.status).toBe(1);
   expect(both.said).toMatch(/1\/2 caught .* one becomes two/);
   expect(both.said).toContain('SURVIVED: const becomes let (src/one.ts)');
+});
+
+test('what only the time limit notices is said to be that, and nothing that was started lives on', () => {
+  const tree = project({ a: [GOOD] });
+  const pids = path.join(tree, 'pids');
+  const sleeps = `grep -q 'one = 1' src/one.ts || { sleep 600 & echo $! > ${pids}; wait; }`;
+  const suite = { targets: [], commands: [['sh', '-c', sleeps]], timeoutSeconds: 1 };
+  writeFileSync(path.join(tree, 'suites.json'), JSON.stringify({ one: suite }));
+  const { status, said } = mutate(tree);
+  expect(status).toBe(1);
+  expect(said).toContain('TIMED OUT: one becomes two (src/one.ts)');
+  const commandLine = `/proc/${readFileSync(pids, 'utf8').trim()}/cmdline`;
+  // An ended process that nobody has waited for yet has an empty one.
+  expect(existsSync(commandLine) ? readFileSync(commandLine, 'utf8') : '').toBe('');
+  writeFileSync(path.join(tree, 'mutations/a.json'), JSON.stringify([{ ...GOOD, hangs: true }]));
+  expect(mutate(tree)).toMatchObject({ status: 0 });
+});
+
+test('a test that vitest gave up on is a time limit too; one that failed is not', () => {
+  const tree = project({ a: [GOOD] });
+  const failing = (words: string) => {
+    const says = `grep -q 'one = 1' src/one.ts || { echo ' FAIL  x.test.ts > it'; echo '${words}'; exit 1; }`;
+    const suite = { targets: [], commands: [['sh', '-c', says]] };
+    writeFileSync(path.join(tree, 'suites.json'), JSON.stringify({ one: suite }));
+    return mutate(tree).said;
+  };
+  expect(failing('Error: Test timed out in 60000ms.')).toMatch(
+    /TIMED OUT .* <- x\.test\.ts > it: Error: Test/,
+  );
+  expect(failing('AssertionError: expected 1')).toMatch(/caught .* <- x\.test\.ts > it: AssertionError: exp/);
 });
 
 test.each([
