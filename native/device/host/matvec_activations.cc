@@ -40,9 +40,11 @@ constexpr Order<256> nibbles_order() {
   return order;
 }
 
-constexpr Order<256> natural_order() {
+constexpr Order<256> steps_order() {
   Order<256> order{};
-  for (int p = 0; p < 256; ++p) order[static_cast<size_t>(p)] = static_cast<int16_t>(p);
+  for (int p = 0; p < 256; ++p) {
+    order[static_cast<size_t>(p)] = static_cast<int16_t>(p % 64 / 32 * 128 + p / 64 * 32 + p % 32);
+  }
   return order;
 }
 
@@ -64,7 +66,7 @@ constexpr Order<320> trits_order() {
 }
 
 constexpr Order<256> kPairsOrder = pairs_order(), kQuartersOrder = quarters_order(),
-                     kNaturalOrder = natural_order(), kNibblesOrder = nibbles_order();
+                     kStepsOrder = steps_order(), kNibblesOrder = nibbles_order();
 constexpr Order<320> kTritsOrder = trits_order();
 
 // A chunk's values as integers, with a zero behind them that gaps of an order read.
@@ -137,15 +139,16 @@ void lay_out(const Rounded& in, NibblesChunk& out) {
   out.scale = in.scale;
 }
 
-void lay_out(const Rounded& in, NaturalChunk& out) {
+void lay_out(const Rounded& in, StepsChunk& out) {
   out.offset = 0;
-  for (size_t part = 0; part < 16; ++part) {
+  for (size_t run = 0; run < 16; ++run) {
     int hi_sum = 0, lo_sum = 0;
-    for (size_t p = 16 * part; p < 16 * part + 16; ++p) {
-      split(in.q[p], out.hi[p], out.lo[p]);
+    for (size_t p = 16 * run; p < 16 * run + 16; ++p) {
+      split(in.q[static_cast<size_t>(kStepsOrder[p])], out.hi[p], out.lo[p]);
       hi_sum += out.hi[p];
       lo_sum += out.lo[p];
     }
+    const auto part = static_cast<size_t>(kStepsOrder[16 * run]) / 16;
     const size_t at = part / 2 + (part % 2) * 8;
     out.hi_sums[at] = static_cast<int16_t>(-4 * hi_sum);
     out.lo_sums[at] = static_cast<int16_t>(-4 * lo_sum);
@@ -162,8 +165,8 @@ size_t chunk_bytes(RowLayout layout) {
       return sizeof(PairsChunk);
     case RowLayout::kQuarters:
       return sizeof(QuartersChunk);
-    case RowLayout::kNatural:
-      return sizeof(NaturalChunk);
+    case RowLayout::kSteps:
+      return sizeof(StepsChunk);
     case RowLayout::kTrits:
       return sizeof(TritsChunk);
     case RowLayout::kNibbles:
@@ -182,7 +185,7 @@ RowLayout row_layout(Format f) {
       return RowLayout::kQuarters;
     case Format::kQ3_K:
     case Format::kQ2_K:
-      return RowLayout::kNatural;
+      return RowLayout::kSteps;
     case Format::kMXFP4:
       return RowLayout::kNibbles;
     case Format::kPTQ1_0:
@@ -200,8 +203,8 @@ const int16_t* chunk_order(RowLayout layout) {
       return kPairsOrder.data();
     case RowLayout::kQuarters:
       return kQuartersOrder.data();
-    case RowLayout::kNatural:
-      return kNaturalOrder.data();
+    case RowLayout::kSteps:
+      return kStepsOrder.data();
     case RowLayout::kTrits:
       return kTritsOrder.data();
     case RowLayout::kNibbles:
@@ -248,8 +251,8 @@ void quantise_row_portable(RowLayout layout, const float* x, size_t k, size_t be
       case RowLayout::kQuarters:
         lay_out(rounded, kQuartersOrder, static_cast<QuartersChunk*>(row)[c]);
         break;
-      case RowLayout::kNatural:
-        lay_out(rounded, static_cast<NaturalChunk*>(row)[c]);
+      case RowLayout::kSteps:
+        lay_out(rounded, static_cast<StepsChunk*>(row)[c]);
         break;
       case RowLayout::kTrits:
         lay_out(rounded, kTritsOrder, static_cast<TritsChunk*>(row)[c]);

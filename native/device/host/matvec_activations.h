@@ -23,7 +23,7 @@ enum class RowLayout : uint8_t {
   kNone,      // the format has no integer kernel: its rows stay float
   kPairs,     // Q8_0: words; of every two blocks their first halves, then their second halves
   kQuarters,  // Q2_0: value 4i + s of a block in plane s, planes of four blocks side by side
-  kNatural,   // Q3_K, Q2_K: as they come
+  kSteps,     // Q3_K, Q2_K: both halves' weights of a step (two bits of a byte) side by side
   kTrits,  // PTQ1_0: by digit; of two blocks bytes 0..15 each, then 12..27 with gaps but at 16..25
   kNibbles,  // MXFP4: of every four blocks their first halves, then their second halves
 };
@@ -51,7 +51,7 @@ struct alignas(64) NibblesChunk {
   int32_t offset[2][kIntLanes];  // -12 times the lanes' sums, of each four blocks
   float scale;
 };
-struct alignas(64) NaturalChunk {
+struct alignas(64) StepsChunk {
   static constexpr size_t kPositions = kIntChunk;
   int8_t hi[kPositions], lo[kPositions];
   // -4 times the sums of hi and of lo over 16 values, even sixteenths first: codes count from 0,

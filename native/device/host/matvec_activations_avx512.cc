@@ -67,11 +67,18 @@ void lay_out(const Bytes& in, const Places& places, size_t groups, int factor, i
   }
 }
 
-void lay_out_natural(const Bytes& in, NaturalChunk& out) {
+// 64 values as they come: two steps of half s / 2.
+inline void store_steps(__m512i values, size_t s, int8_t* to) {
+  int8_t* at = to + s % 2 * 128 + s / 2 * 32;
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(at), _mm512_castsi512_si256(values));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(at + 64), _mm512_extracti64x4_epi64(values, 1));
+}
+
+void lay_out_steps(const Bytes& in, StepsChunk& out) {
   int32_t hi[4][16], lo[4][16];  // sums of four values
   for (size_t s = 0; s < 4; ++s) {
-    _mm512_storeu_si512(out.hi + 64 * s, in.hi[s]);
-    _mm512_storeu_si512(out.lo + 64 * s, in.lo[s]);
+    store_steps(in.hi[s], s, out.hi);
+    store_steps(in.lo[s], s, out.lo);
     _mm512_storeu_si512(hi[s], sums_of_four(_mm512_setzero_si512(), in.hi[s]));
     _mm512_storeu_si512(lo[s], sums_of_four(_mm512_setzero_si512(), in.lo[s]));
   }
@@ -151,8 +158,8 @@ void round_chunk_avx512(RowLayout layout, const float* x, float factor, float sc
     lay_out(split(x, factors), kNibbles, 2, 12, out.offset[0], out);
     out.scale = scale;
   } else {
-    auto& out = static_cast<NaturalChunk*>(row)[c];
-    lay_out_natural(split(x, factors), out);
+    auto& out = static_cast<StepsChunk*>(row)[c];
+    lay_out_steps(split(x, factors), out);
     out.scale = scale;
   }
 }

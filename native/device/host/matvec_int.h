@@ -14,8 +14,8 @@ namespace rota {
 //   t[j] = fma(float(S[j]), d[j], t[j])   for the chunk's groups of scales, ascending, t = 0 before
 //   acc[j] = fma(t[j], scale of the activations' chunk, acc[j])   for the chunks, ascending
 // In Q2_K t[0] = fma(sum of sub-blocks' offsets times their activations' sums, dmin / 4, t[0])
-// follows. Where a chunk has one scale (the natural layout) its lanes are first summed into lane 0,
-// exactly. At the end acc[j] + acc[j + 8], then the tree of eight of matvec_kernels.h. Which
+// follows. Where a chunk has one scale (the layout of steps) its lanes are first summed into lane
+// 0, exactly. At the end acc[j] + acc[j + 8], then the tree of eight of matvec_kernels.h. Which
 // weights are in a lane is the layout's; nothing depends on rows, splits or the variant: the
 // portable, AVX2 and AVX-512 kernels give the same bits.
 //

@@ -24,6 +24,10 @@ inline __m256 scale_of(const uint8_t* p) { return _mm256_cvtph_ps(spread_half(p)
 inline __m256 scales_of(const uint8_t* low, const uint8_t* high) {
   return _mm256_cvtph_ps(_mm_unpacklo_epi64(spread_half(low), spread_half(high)));
 }
+// Where 32 weights as they come, of half g / 4 and step g % 4, are in the layout of steps.
+inline size_t steps_place(int g) {
+  return static_cast<size_t>(g) % 4 * 64 + static_cast<size_t>(g) / 4 * 32;
+}
 // 256 * hi + lo of sums of two products, pairs added: eight lanes.
 inline __m256i join(__m256i hi, __m256i lo, __m256i start) {
   return _mm256_add_epi32(_mm256_add_epi32(_mm256_madd_epi16(hi, _mm256_set1_epi16(256)), start),
@@ -49,17 +53,34 @@ inline void close(__m256& acc, __m256 t, float scale) {
 template <class Format>
 struct Variant : Format {
   using typename Format::Chunk;
-  using typename Format::Lanes;
   using typename Format::Weights;
   template <int kN>
-  static inline void apply(const Weights* w, const Chunk& x, Lanes* acc) {
+  struct Lanes {
+    typename Format::Lanes of[kN];
+  };
+  template <int kN>
+  static inline void reduce(const Lanes<kN>& acc, float* out) {
 #pragma GCC unroll 4
-    for (int i = 0; i < kN; ++i) Format::apply(w[i], x, acc[i]);
+    for (int i = 0; i < kN; ++i) out[i] = Format::reduce(acc.of[i]);
   }
   template <int kN>
-  static inline void one(const uint8_t* p, size_t apart, const Chunk& x, Lanes* acc) {
+  static inline void apply(const Weights* w, const Chunk& x, Lanes<kN>& acc) {
 #pragma GCC unroll 4
-    for (size_t i = 0; i < kN; ++i) Format::one(p + i * apart, x, acc[i]);
+    for (int i = 0; i < kN; ++i) Format::apply(w[i], x, acc.of[i]);
+  }
+  template <int kN>
+  static inline void one(const uint8_t* p, size_t apart, const Chunk& x, Lanes<kN>& acc) {
+#pragma GCC unroll 4
+    for (size_t i = 0; i < kN; ++i) Format::one(p + i * apart, x, acc.of[i]);
+  }
+  template <int kN>
+  static inline void whole(const uint8_t* p, size_t apart, size_t chunks, const Chunk* x,
+                           Lanes<kN>& acc) {
+    for (size_t c = 0; c < chunks; ++c, p += Format::kBytes) {
+#pragma GCC unroll 4
+      for (size_t i = 0; i < kN; ++i) prefetch<Format::kBytes>(p + i * apart + kAhead);
+      one<kN>(p, apart, x[c], acc);
+    }
   }
 };
 

@@ -24,9 +24,9 @@ struct Codes {
 };
 
 struct Values {
-  int32_t x[320];               // by position
-  const int32_t* offset;        // of the lanes of a group, or nullptr
-  const NaturalChunk* natural;  // or nullptr
+  int32_t x[320];           // by position
+  const int32_t* offset;    // of the lanes of a group, or nullptr
+  const StepsChunk* steps;  // or nullptr
   float scale;
 };
 
@@ -148,7 +148,7 @@ void read_split(const Chunk& chunk, Values& out) {
 
 void read(RowLayout layout, const void* row, size_t c, Values& out) {
   out.offset = nullptr;
-  out.natural = nullptr;
+  out.steps = nullptr;
   if (layout == RowLayout::kPairs) {
     const PairsChunk& chunk = static_cast<const PairsChunk*>(row)[c];
     for (size_t p = 0; p < kIntChunk; ++p) out.x[p] = chunk.x[p];
@@ -166,9 +166,9 @@ void read(RowLayout layout, const void* row, size_t c, Values& out) {
     read_split(chunk, out);
     out.offset = chunk.offset[0];
   } else {
-    const NaturalChunk& chunk = static_cast<const NaturalChunk*>(row)[c];
+    const StepsChunk& chunk = static_cast<const StepsChunk*>(row)[c];
     read_split(chunk, out);
-    out.natural = &chunk;
+    out.steps = &chunk;
   }
 }
 
@@ -185,7 +185,7 @@ void accumulate(Format format, const Codes& codes, const Values& values, float* 
     for (size_t p = static_cast<size_t>(g) * group; p < static_cast<size_t>(g + 1) * group; ++p) {
       sums[p % run / (run / kIntLanes)] += codes.code[p] * values.x[p];
     }
-    if (layout == RowLayout::kNatural) {  // one scale: the first lane has all
+    if (layout == RowLayout::kSteps) {  // one scale: the first lane has all
       for (size_t j = 1; j < kIntLanes; ++j) sums[0] += std::exchange(sums[j], 0);
     }
     for (size_t j = 0; j < kIntLanes; ++j) {
@@ -195,7 +195,7 @@ void accumulate(Format format, const Codes& codes, const Values& values, float* 
   if (format == Format::kQ2_K) {
     int32_t less = 0;
     for (size_t i = 0; i < 16; ++i) {
-      less += codes.sub_offset[i] * (256 * values.natural->hi_sums[i] + values.natural->lo_sums[i]);
+      less += codes.sub_offset[i] * (256 * values.steps->hi_sums[i] + values.steps->lo_sums[i]);
     }
     t[0] = std::fma(static_cast<float>(less), codes.offset_scale, t[0]);
   }

@@ -9,24 +9,33 @@
 
 namespace rota {
 
+// Bytes prefetched ahead in a stream of weights, past the end of a weight row into the next one.
+inline constexpr size_t kAhead = 3072;
+template <size_t kBytes>
+inline void prefetch(const uint8_t* at) {
+#pragma GCC unroll 8
+  for (size_t i = 0; i < kBytes; i += 64) __builtin_prefetch(at + i);
+}
+
 // A variant F has
 //   kBytes                          of a chunk of 256 weights
 //   kStreams                        outputs of a single row in flight: they share its activations
 //   kOutputs                        outputs that share a loaded chunk of many rows
 //   Chunk                           of the activations
-//   Lanes                           float lanes, value-initialised to 0; reduce(Lanes)
+//   Lanes<kN>                       float lanes of kN outputs, value-initialised to 0
+//   reduce<kN>(Lanes, float*)       kN results
 //   Weights, decode(bytes, Weights&)
-//   apply<kN>(Weights*, Chunk, Lanes*)             kN outputs' decoded chunks times a row's
-//   one<kN>(bytes, apart, Chunk, Lanes*)           both at once; output i's bytes at bytes + i *
-//   apart
+//   apply<kN>(Weights*, Chunk, Lanes&)             kN outputs' decoded chunks times a row's
+//   one<kN>(bytes, apart, Chunk, Lanes&)           both at once; output i's bytes at bytes + i *
+//                                                  apart
+//   whole<kN>(bytes, apart, chunks, Chunk*, Lanes&)  the same for consecutive chunks
 template <class F>
 struct MatvecIntTiles {
   using Chunk = typename F::Chunk;
-  using Lanes = typename F::Lanes;
+  template <int kN>
+  using Lanes = typename F::template Lanes<kN>;
   static constexpr int kRows = 16;       // rows that share a decoded chunk
   static constexpr size_t kChunk = 256;  // kIntChunk
-  // Bytes prefetched ahead in a stream of weights, past the end of a weight row into the next one.
-  static constexpr size_t kAhead = 3072;
 
   static void run(const uint8_t* w, size_t row_bytes, size_t begin, size_t end, size_t k,
                   const void* const* x, int rows, float* const* y) {
@@ -48,26 +57,20 @@ struct MatvecIntTiles {
   }
 
  private:
-  static inline void prefetch(const uint8_t* at) {
-#pragma GCC unroll 8
-    for (size_t i = 0; i < F::kBytes; i += 64) __builtin_prefetch(at + i);
-  }
-
   template <int kN>
   static void one_row(const uint8_t* w, size_t apart, size_t chunks, size_t left, const Chunk* x,
                       float* y, size_t y_apart) {
-    Lanes acc[kN] = {};
-    for (size_t c = 0; c < chunks; ++c, w += F::kBytes) {
-#pragma GCC unroll 4
-      for (size_t i = 0; i < kN; ++i) prefetch(w + i * apart + kAhead);
-      F::template one<kN>(w, apart, x[c], acc);
-    }
+    Lanes<kN> acc = {};
+    F::template whole<kN>(w, apart, chunks, x, acc);
+    w += chunks * F::kBytes;
     if (left != 0) {
       uint8_t padded[kN][F::kBytes] = {};
       for (size_t i = 0; i < kN; ++i) std::memcpy(padded[i], w + i * apart, left);
       F::template one<kN>(padded[0], F::kBytes, x[chunks], acc);
     }
-    for (size_t i = 0; i < kN; ++i) y[i * y_apart] = F::reduce(acc[i]);
+    float results[kN];
+    F::template reduce<kN>(acc, results);
+    for (size_t i = 0; i < kN; ++i) y[i * y_apart] = results[i];
   }
 
   template <int kN>
@@ -75,11 +78,11 @@ struct MatvecIntTiles {
                         const void* const* x, int rows, float* const* y, size_t o) {
     for (int first = 0; first < rows; first += kRows) {
       const int count = rows - first < kRows ? rows - first : kRows;
-      Lanes acc[kRows][kN] = {};
+      Lanes<kN> acc[kRows] = {};
       const uint8_t* at = w;
       for (size_t c = 0; c < chunks; ++c, at += F::kBytes) {
         // Where the next outputs' weights will be.
-        for (size_t i = 0; i < kN; ++i) prefetch(at + (kN + i) * row_bytes);
+        for (size_t i = 0; i < kN; ++i) prefetch<F::kBytes>(at + (kN + i) * row_bytes);
         chunk_of_rows<kN>(at, row_bytes, x + first, c, count, acc);
       }
       if (left != 0) {
@@ -88,24 +91,21 @@ struct MatvecIntTiles {
         chunk_of_rows<kN>(padded[0], F::kBytes, x + first, chunks, count, acc);
       }
       for (int r = 0; r < count; ++r) {
-        for (size_t i = 0; i < kN; ++i) y[first + r][o + i] = F::reduce(acc[r][i]);
+        F::template reduce<kN>(acc[r], y[first + r] + o);
       }
     }
   }
 
   template <int kN>
   static inline void chunk_of_rows(const uint8_t* w, size_t apart, const void* const* x, size_t c,
-                                   int rows, Lanes (*acc)[kN]) {
+                                   int rows, Lanes<kN>* acc) {
     typename F::Weights weights[kN];
     for (size_t i = 0; i < kN; ++i) F::decode(w + i * apart, weights[i]);
     for (int r = 0; r < rows; ++r) {
       const Chunk& in = static_cast<const Chunk*>(x[r])[c];
-      Lanes sums[kN];
-#pragma GCC unroll 4
-      for (size_t i = 0; i < kN; ++i) sums[i] = acc[r][i];
+      Lanes<kN> sums = acc[r];
       F::template apply<kN>(weights, in, sums);
-#pragma GCC unroll 4
-      for (size_t i = 0; i < kN; ++i) acc[r][i] = sums[i];
+      acc[r] = sums;
     }
   }
 };

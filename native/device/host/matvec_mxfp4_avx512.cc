@@ -5,12 +5,11 @@
 namespace rota {
 namespace {
 
-struct MXFP4 {
+struct MXFP4 : KeepsSixteenLanes {
   static constexpr size_t kBytes = 8 * 17;
   static constexpr int kStreams = 2, kOutputs = 2;
+  static constexpr bool kDecodesAhead = false;
   using Chunk = NibblesChunk;
-  using Lanes = SixteenLanes;
-  static inline float reduce(const Lanes& acc) { return reduce_sixteen(acc); }
   struct Four {  // blocks: their first and second halves
     __m512i half[2];
     __m512 d;
@@ -54,7 +53,7 @@ struct MXFP4 {
     decode_four(p + 68, w.four[1]);
   }
   template <int kN>
-  static inline void apply(const Weights* w, const Chunk& x, Lanes* acc) {
+  static inline void apply(const Weights* w, const Chunk& x, Lanes<kN>& acc) {
     __m512 t[kN] = {};
 #pragma GCC unroll 2
     for (size_t g = 0; g < 2; ++g) {
@@ -73,7 +72,7 @@ struct MXFP4 {
     }
 #pragma GCC unroll 4
     for (int i = 0; i < kN; ++i)
-      acc[i].v = _mm512_fmadd_ps(t[i], _mm512_set1_ps(x.scale), acc[i].v);
+      acc.of[i] = _mm512_fmadd_ps(t[i], _mm512_set1_ps(x.scale), acc.of[i]);
   }
 };
 

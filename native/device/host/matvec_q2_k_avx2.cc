@@ -8,7 +8,7 @@ namespace {
 struct Q2_K {
   static constexpr size_t kBytes = 84;
   static constexpr int kStreams = 1, kOutputs = 4;
-  using Chunk = NaturalChunk;
+  using Chunk = StepsChunk;
   struct Lanes {
     __m128 first;  // lane 0 alone
   };
@@ -47,8 +47,8 @@ struct Q2_K {
     __m256i sums = _mm256_setzero_si256();
 #pragma GCC unroll 8
     for (int g = 0; g < 8; ++g) {
-      const __m256i hi = _mm256_maddubs_epi16(w.code[g], load32(x.hi + 32 * g));
-      const __m256i lo = _mm256_maddubs_epi16(w.code[g], load32(x.lo + 32 * g));
+      const __m256i hi = _mm256_maddubs_epi16(w.code[g], load32(x.hi + steps_place(g)));
+      const __m256i lo = _mm256_maddubs_epi16(w.code[g], load32(x.lo + steps_place(g)));
       sums = _mm256_add_epi32(
           sums, _mm256_add_epi32(_mm256_madd_epi16(hi, _mm256_slli_epi16(w.scale[g], 8)),
                                  _mm256_madd_epi16(lo, w.scale[g])));

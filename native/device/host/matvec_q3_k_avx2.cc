@@ -7,7 +7,7 @@ namespace {
 
 struct Q3_K {
   static constexpr size_t kBytes = 110;
-  using Chunk = NaturalChunk;
+  using Chunk = StepsChunk;
   struct Lanes {
     __m128 first;  // lane 0 alone
   };
@@ -50,8 +50,8 @@ struct Q3_K {
   // Products of a code and a byte: 2 * 7 * 128 in 16 bits; times 256 scales, so that hi and lo meet
   // in one sum.
   static inline void add_group(__m256i code, __m256i scale, const Chunk& x, int g, __m256i* sums) {
-    const __m256i hi = _mm256_maddubs_epi16(code, load32(x.hi + 32 * g));
-    const __m256i lo = _mm256_maddubs_epi16(code, load32(x.lo + 32 * g));
+    const __m256i hi = _mm256_maddubs_epi16(code, load32(x.hi + steps_place(g)));
+    const __m256i lo = _mm256_maddubs_epi16(code, load32(x.lo + steps_place(g)));
     const __m256i both = _mm256_add_epi32(_mm256_madd_epi16(hi, _mm256_slli_epi16(scale, 8)),
                                           _mm256_madd_epi16(lo, scale));
     sums[g % 2] = _mm256_add_epi32(sums[g % 2], both);
