@@ -10,7 +10,7 @@ import { runSuiteCommand } from './suite-command.js';
 
 const usage = `Usage: npm run mutate -- [--room ROOM] [--only TEXT] [--list | --check]
   --room ROOM   only the mutations of mutations/ROOM.json
-  --only TEXT   only mutations whose name or file contains TEXT
+  --only TEXT   only mutations whose name or file contains TEXT; may be given several times
   --list        print the mutations and stop
   --check       only see that each mutation can be planted
   --tree DIR    the project to copy (default: this one)
@@ -31,7 +31,7 @@ function readArguments() {
     return parseArgs({
       options: {
         room: text,
-        only: text,
+        only: { ...text, multiple: true },
         list: flag,
         check: flag,
         help: flag,
@@ -162,9 +162,9 @@ async function main() {
   if (problems.length > 0) fail(problems.join('\n'));
   const chosen = mutations
     .filter(({ room }) => room === (options.room ?? room))
-    .filter(({ name, file }) => `${name} ${file}`.includes(options.only ?? ''));
+    .filter(({ name, file }) => (options.only ?? ['']).some((text) => `${name} ${file}`.includes(text)));
   if (chosen.length === 0)
-    fail(`no mutation of ${options.room ?? 'any room'} contains "${options.only ?? ''}"`);
+    fail(`no mutation of ${options.room ?? 'any room'} contains "${options.only?.join('" or "') ?? ''}"`);
   if (options.list) return console.log(chosen.map(({ name, file }) => `${file}: ${name}`).join('\n'));
   if (options.check) {
     const stale = chosen.flatMap((mutation) => {

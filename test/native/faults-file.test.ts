@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createSwitch, suffering } from './helpers/faults.ts';
+import { createSwitch, inTurns, suffering } from './helpers/faults.ts';
 import { generateOnce, promptOf, Strata, synthesise, temporaryFolder } from './helpers/strata.ts';
 
 const folder = temporaryFolder();
@@ -31,11 +31,16 @@ beforeAll(() => {
 
 afterAll(() => folder.remove());
 
+/** Files that were written long ago, at a time that utimes can put back whole. */
+const WRITTEN = new Date('2020-01-01T00:00:00Z');
+
 /** A copy with its sidecar that a test may spoil. */
 function ownModel(name: string): string {
   const copy = path.join(folder.path, `${name}.gguf`);
   copyFileSync(model, copy);
-  copyFileSync(model.replace(/\.gguf$/, '.dspark.gguf'), copy.replace(/\.gguf$/, '.dspark.gguf'));
+  const sidecar = copy.replace(/\.gguf$/, '.dspark.gguf');
+  copyFileSync(model.replace(/\.gguf$/, '.dspark.gguf'), sidecar);
+  for (const file of [copy, sidecar]) utimesSync(file, WRITTEN, WRITTEN);
   return copy;
 }
 
@@ -78,6 +83,26 @@ describe('a read error in mid-pass', () => {
     for (let i = 0; i < 3; ++i) expect((await engine.generate(ask)).ids).toEqual(done[0]?.ids);
   });
 
+  test('of an expert that was to enter a slot: it is not taken for there', async () => {
+    const args = ['--model', model, '--slots', '10%', '--arena', '10%', '--prefetch', '0', '--depth', '0'];
+    const { done } = await generateOnce(args, ask);
+    const [good] = done;
+    expect(good?.counters.admitted).toBeGreaterThan(20);
+    const afterPrompt = good?.counters.prefill.distinct.file ?? 0;
+    const turns = Array.from({ length: 12 }, (_, i) => afterPrompt + 100 + i);
+    await inTurns(3, turns, async (skip) => {
+      const now = createSwitch(folder.path, `now-${skip}`);
+      const env = suffering(['read', { path: 'mini-xs.gguf', when: now.file, skip, times: 1 }]);
+      const { engine } = await Strata.start([...args, '--file-readers', '1'], env);
+      await using _ = engine;
+      now.on();
+      engine.send(ask);
+      expect(await engine.next('error')).toMatchObject({ id: 90, code: 'io' });
+      const after = await engine.generate(ask);
+      expect([after.ids, after.digest]).toEqual([good?.ids, good?.digest]);
+    });
+  });
+
   test('during the load is exit 3 and one line', async () => {
     const env = suffering(['read', { path: 'mini-xs.gguf', skip: 3 }]);
     const { code, stderr } = await new Strata(['--model', model], env).exited;
@@ -98,6 +123,9 @@ describe('a read error in mid-pass', () => {
     engine.send({ id: 91, op: 'reset' });
     expect(await engine.next('error')).toMatchObject({ id: 91, code: 'io' });
     now.off();
+    engine.send(ask);
+    const lost = 'experts were lost by a reset that failed; reset again';
+    expect(await engine.next('error')).toMatchObject({ id: 90, code: 'io', message: lost });
     await engine.reset();
     expect((await engine.generate(ask)).counters).toEqual(first.counters);
   });
@@ -125,17 +153,14 @@ const CHANGES: readonly (readonly [string, (file: string) => void, RegExp])[] = 
     /had \d+ bytes and has \d+/,
   ],
   ['made longer', (file) => appendFileSync(file, 'x'), /had \d+ bytes and has \d+/],
-  ['written to in place', overwrite, /it was written to/],
+  ['written to in place', overwrite, /it was written to; restart/],
   [
     'written to, and its time put back',
     (file) => {
-      const { atime, mtime } = statSync(file);
-      // utimes has whole milliseconds at best: it can only put back a time that had no more.
-      utimesSync(file, atime, mtime);
       overwrite(file);
-      utimesSync(file, atime, mtime);
+      utimesSync(file, WRITTEN, WRITTEN);
     },
-    /changed since it was opened/,
+    /it was written to, and its time was put back/,
   ],
   [
     'replaced by another file',
@@ -166,17 +191,20 @@ describe('a shard that changes under us', () => {
     expect(await engine.exited).toMatchObject({ code: 0, signal: null });
   });
 
+  // With every expert in memory nothing is read but mapped pages, those of the Engram tables.
+  const IN_MEMORY = ['--slots', '100%'];
   test.each([
-    ['model', /own-mid\.gguf: changed since it was opened: it had/],
-    ['sidecar', /own-mid\.dspark\.gguf: changed since it was opened: it had/],
-  ])('the %s cut in the middle of a request: no answer from zeros, no death', async (which, says) => {
+    ['model', FILE_TIER, /own-mid\.gguf: changed since it was opened: it had/],
+    ['model that is only mapped', IN_MEMORY, /own-mid\.gguf: changed since it was opened: it had/],
+    ['sidecar', FILE_TIER, /own-mid\.dspark\.gguf: changed since it was opened: it had/],
+  ])('the %s cut in the middle of a request: no answer from zeros, no death', async (which, tiers, says) => {
     const own = ownModel('own-mid');
-    const { engine } = await Strata.start(['--model', own, ...FILE_TIER, '--ctx', '100000']);
+    const { engine } = await Strata.start(['--model', own, ...tiers, '--ctx', '100000']);
     await using _ = engine;
     engine.send({ ...ask, max_new: 250, stream: true });
     while (!engine.events.some(({ event }) => event === 'tokens'))
       await new Promise((resolve) => setTimeout(resolve, 2));
-    truncateSync(which === 'model' ? own : own.replace(/\.gguf$/, '.dspark.gguf'), 0);
+    truncateSync(which !== 'sidecar' ? own : own.replace(/\.gguf$/, '.dspark.gguf'), 0);
     const error = await engine.next('error');
     expect(error).toMatchObject({ id: 90, code: 'io' });
     expect(error['message']).toMatch(says);
@@ -184,7 +212,10 @@ describe('a shard that changes under us', () => {
     expect(await engine.exited).toMatchObject({ code: 0, signal: null });
   });
 
-  test('cut while it is loaded: exit 3 and one line', async () => {
+  test.each([
+    ['cut', (file: string) => truncateSync(file, 4096), /./],
+    ['written to', overwrite, /own-load\.gguf: changed since it was opened: it was written to; restart/],
+  ])('%s while it is loaded: exit 3 and one line', async (_, change, says) => {
     const own = ownModel('own-load');
     const now = createSwitch(folder.path);
     const env = suffering(['slow', { path: 'own-load.gguf', ms: 20, when: now.file }]);
@@ -192,11 +223,14 @@ describe('a shard that changes under us', () => {
     const engine = new Strata(['--model', own, '--threads', '1', '--file-readers', '1'], env);
     while (!engine.events.some(({ event }) => event === 'loading'))
       await new Promise((resolve) => setTimeout(resolve, 2));
-    truncateSync(own, 4096);
+    change(own);
     now.off();
+    // One that gets ready all the same ends by this.
+    engine.child.stdin.end();
     const { code, signal, stderr } = await engine.exited;
     expect([code, signal]).toEqual([3, null]);
     expect(stderr).toMatch(/^rota-strata: [^\n]*own-load\.gguf: [^\n]*\n$/);
+    expect(stderr).toMatch(says);
   });
 
   test('another mode or owner is no change', async () => {

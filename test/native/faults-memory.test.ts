@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSwitch, suffering } from './helpers/faults.ts';
-import { promptOf, Strata, synthesise, temporaryFolder } from './helpers/strata.ts';
+import { generateOnce, promptOf, Strata, synthesise, temporaryFolder } from './helpers/strata.ts';
 
 const folder = temporaryFolder();
 const prompt = promptOf(20, 128);
@@ -24,8 +24,9 @@ const args = (): string[] => ['--model', model, '--slots', '20%', '--arena', '20
 /** How it ends when one request is all that it is asked. */
 async function outcome(
   env: Record<string, string>,
+  ...knobs: string[]
 ): Promise<{ code: number | null; stderr: string; answer: string }> {
-  const engine = new Strata(args(), env);
+  const engine = new Strata([...args(), ...knobs], env);
   engine.send(ask);
   engine.child.stdin.end();
   const { code, signal, stderr } = await engine.exited;
@@ -66,11 +67,28 @@ describe('memory refused at every large allocation', () => {
   });
 
   test('a thread that cannot be started is exit 4 too, whichever it is', async () => {
-    const ends = await Promise.all([1, 2, 3, 4, 5].map((nth) => outcome(suffering(['thread', { nth }]))));
+    // The compute threads and readers that came before the refused one are to be ended.
+    const knobs = ['--threads', '4', '--file-readers', '3'];
+    const turns = Array.from({ length: 9 }, (_, i) => i + 1);
+    const ends = await Promise.all(turns.map((nth) => outcome(suffering(['thread', { nth }]), ...knobs)));
     for (const end of ends) expectRefusal(end);
-    expect(ends.map(({ stderr }) => stderr).join('')).toMatch(
-      /cannot start (compute thread|file reader) \d+ of \d+/,
-    );
+    const said = ends.map(({ stderr }) => stderr).join('');
+    expect(said).toContain('cannot start compute thread 2 of 4');
+    expect(said).toContain('cannot start file reader 2 of 3');
+  });
+});
+
+describe('what a pass needs', () => {
+  test('was taken at the load: none is lost when nothing more is to be had', async () => {
+    // A long context, because what selects among its groups is what a task needs most of.
+    const knobs = ['--model', model, '--slots', '100%', '--threads', '2', '--ctx', '100000'];
+    const { done } = await generateOnce(knobs, ask);
+    const now = createSwitch(folder.path, 'now-pass');
+    const env = suffering(['memory', { least: LARGE, nth: 0, when: now.file }]);
+    const { engine } = await Strata.start(knobs, env);
+    await using _ = engine;
+    now.on();
+    expect((await engine.generate(ask)).ids).toEqual(done[0]?.ids);
   });
 });
 

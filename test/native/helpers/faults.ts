@@ -15,7 +15,19 @@ export function suffering(...rules: readonly (readonly [string, Values])[]): Rec
 }
 
 /** A file whose presence switches rules with `when` on. */
-export function createSwitch(folder: string): { readonly file: string; on(): void; off(): void } {
-  const file = path.join(folder, 'now');
+export function createSwitch(
+  folder: string,
+  name = 'now',
+): { readonly file: string; on(): void; off(): void } {
+  const file = path.join(folder, name);
   return { file, on: () => writeFileSync(file, ''), off: () => rmSync(file, { force: true }) };
+}
+
+/** Does it for each, so many at once. */
+export async function inTurns<T>(
+  atOnce: number,
+  all: readonly T[],
+  act: (each: T) => Promise<void>,
+): Promise<void> {
+  for (let i = 0; i < all.length; i += atOnce) await Promise.all(all.slice(i, i + atOnce).map(act));
 }
