@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { join } from 'node:path';
 import { step } from './command.js';
 
-const STAMP = '.sources-sha256';
+export const STAMP = '.sources-sha256';
 
 /**
  * Content, not times: a checkout or a copy changes times and no content.

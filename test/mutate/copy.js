@@ -10,13 +10,15 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { STAMP, sourcesDigest } from '../../bin/setup/typescript.js';
 
 /** What the build and the tests read. */
 const COPIED = ['native', 'src', 'test', 'bin', 'engines', 'protocols', 'docs', 'README.md'];
-const SETTINGS = ['package.json', 'tsconfig.json', 'vitest.config.ts'];
+const SETTINGS = ['package.json', 'package-lock.json', 'tsconfig.json', 'vitest.config.ts'];
 
 // A mistake may leave a parameter or a variable unused: it must be caught by a test, not by a warning.
 const UNUSED_IS_FINE =
@@ -50,6 +52,14 @@ function mirror(from, to, skip) {
   for (const name of names) mirror(join(from, name), join(to, name), skip);
 }
 
+/** The command line looks for them where a build in the copy would have put them. @param {string} tree @param {string} built */
+function linkPrograms(tree, built) {
+  const folder = join(tree, 'native/build/host');
+  if (!existsSync(built) || existsSync(folder)) return;
+  mkdirSync(folder, { recursive: true });
+  symlinkSync(built, join(folder, 'bin'));
+}
+
 /**
  * The copy, its build, and the programs of the project itself.
  * @typedef {{tree: string, build: string, built: string}} Place
@@ -74,6 +84,7 @@ export function makeCopy(root, { kept, builds }) {
     symlinkSync(resolve(root, 'node_modules'), modules);
   const build = join(tree, 'build');
   const place = { tree, build, built: resolve(root, 'native/build/host/bin') };
+  linkPrograms(tree, place.built);
   if (!builds) return { place };
   const generator = run('ninja', ['--version']).status === 0 ? ['-G', 'Ninja'] : [];
   const sources = ['-S', join(tree, 'native'), '-B', build];
@@ -83,10 +94,20 @@ export function makeCopy(root, { kept, builds }) {
 }
 
 /**
- * @param {string} build
- * @param {string[]} targets
+ * What a suite runs: native programs, and the emitted TypeScript where it starts the command line.
+ * @param {Place} place
+ * @param {import('./plan.js').Suite} suite
  */
-export function compile(build, targets) {
+export function compile({ build, tree }, { targets, emits }) {
+  if (emits) emit(tree);
   if (targets.length === 0) return { status: 0, stdout: '' };
   return run('cmake', ['--build', build, '-j', String(availableParallelism()), '--target', ...targets]);
+}
+
+/** Unchecked: a mistake is to be caught by a test, not by its types. @param {string} tree */
+function emit(tree) {
+  const tsc = join(tree, 'node_modules/typescript/bin/tsc');
+  const dist = join(tree, 'dist');
+  run(process.execPath, [tsc, '-p', 'src/tsconfig.json', '--noCheck', '--outDir', dist], { cwd: tree });
+  writeFileSync(join(dist, STAMP), sourcesDigest(tree));
 }

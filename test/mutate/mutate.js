@@ -101,7 +101,7 @@ async function judge(mutation, suites, place) {
   try {
     for (const name of mutation.suites) {
       const suite = /** @type {import('./plan.js').Suite} */ (suites[name]);
-      const built = compile(place.build, suite.targets);
+      const built = compile(place, suite);
       if (built.status !== 0)
         return { verdict: 'does not build', detail: /error: .*/.exec(built.stdout)?.[0] ?? '' };
       const failure = await firstFailure(suite, place);
@@ -124,7 +124,7 @@ async function judge(mutation, suites, place) {
 async function checkBaseline(names, suites, place) {
   for (const name of names) {
     const suite = /** @type {import('./plan.js').Suite} */ (suites[name]);
-    const built = compile(place.build, suite.targets);
+    const built = compile(place, suite);
     if (built.status !== 0) fail(`suite ${name} does not build:\n${built.stdout.slice(-4000)}`);
     const failure = await firstFailure(suite, place);
     if (failure !== null) fail(`suite ${name} fails without any mutation: ${failure.what}`);

@@ -3,7 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * @typedef {{targets: string[], commands: string[][], env?: Record<string, string>, timeoutSeconds?: number}} Suite
+ * @typedef {{targets: string[], commands: string[][], env?: Record<string, string>, timeoutSeconds?: number,
+ *   emits?: boolean}} Suite
  * @typedef {{name: string, file: string, find: string, replace: string, suites: string[], room: string, hangs?: boolean}} Mutation
  */
 
@@ -12,7 +13,7 @@ const PROGRAMS = ['rota-strata', 'rota-model', 'rota-probe', 'rota_faults'];
 
 /**
  * A suite for these vitest files alone, so that a mistake costs one file's time. A mistake in TypeScript leaves the programs as they
- * are: the project's own are run, and nothing is built.
+ * are: the project's own are run. Only tests of the command line need it emitted.
  * @param {string[]} tests
  * @param {boolean} isNative
  * @returns {Suite}
@@ -23,6 +24,7 @@ function vitestSuite(tests, isNative) {
     commands: [['node', 'node_modules/vitest/vitest.mjs', 'run', '--bail=1', ...tests]],
     env: { ROTA_BUILD: isNative ? '{build}/bin' : '{built}' },
     timeoutSeconds: 300,
+    emits: !isNative && tests.some((test) => test.startsWith('test/cli/')),
   };
 }
 
