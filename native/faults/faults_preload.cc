@@ -64,8 +64,17 @@ ssize_t room_for(int fd, size_t bytes) {
   const long left = rule->room - before;
   if (left >= static_cast<long>(bytes)) return static_cast<ssize_t>(bytes);
   if (left > 0) return left;
+  if (!rule->take()) return static_cast<ssize_t>(bytes);
   errno = ENOSPC;
   return -1;
+}
+
+// True when the disk is to refuse what was written to the file.
+bool spoil_sync(int fd) {
+  Rule* rule = rule_for("sync", fd);
+  if (rule == nullptr || rule->seen.fetch_add(1) < rule->skip || !rule->take()) return false;
+  errno = EIO;
+  return true;
 }
 
 bool refuse_memory(size_t bytes) {
@@ -144,6 +153,15 @@ ssize_t writev(int fd, const struct iovec* pieces, int count) {
     return one(fd, pieces[i].iov_base, part);
   }
   return 0;
+}
+
+int fsync(int fd) {
+  static auto* const real = next<int(int)>("fsync");
+  return rota_faults::spoil_sync(fd) ? -1 : real(fd);
+}
+int fdatasync(int fd) {
+  static auto* const real = next<int(int)>("fdatasync");
+  return rota_faults::spoil_sync(fd) ? -1 : real(fd);
 }
 
 int posix_memalign(void** out, size_t alignment, size_t bytes) {

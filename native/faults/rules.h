@@ -2,12 +2,16 @@
 // intercepts nothing.
 //
 //   ROTA_FAULTS="KIND,key=value,...;KIND,..."
-//   read   path=TEXT           reads of files whose path contains TEXT fail; skip=N lets N of them
-//   pass first slow   path=TEXT ms=N      such reads wait write  path=TEXT room=N    the file takes
-//   N bytes and then no more (ENOSPC) memory least=BYTES nth=N   the N-th allocation of at least
-//   BYTES is refused (counted from 1); nth=0 refuses all thread nth=N               the N-th thread
-//   cannot be started clock  step=SECONDS        the wall clock stands SECONDS further (negative:
-//   it stepped back) every kind: when=FILE      only while FILE exists; times=M  at most M times
+//
+//   read, path=TEXT: reads of files whose path contains TEXT fail; skip=N lets N of them pass first
+//   slow, path=TEXT, ms=N: such reads wait
+//   write, path=TEXT, room=N: the file takes N bytes and then no more (ENOSPC)
+//   sync, path=TEXT: what was written cannot be brought to the disk (EIO); skip=N as above
+//   memory, least=BYTES, nth=N: the N-th allocation of at least BYTES is refused (counted from 1);
+//   nth=0 refuses all
+//   thread, nth=N: the N-th thread cannot be started
+//   clock, step=SECONDS: the wall clock stands SECONDS further (negative: it stepped back)
+//   every kind: when=FILE only while FILE exists; times=M at most M times
 #pragma once
 
 #include <unistd.h>

@@ -4,6 +4,7 @@ import { linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync
 import path from 'node:path';
 import { z } from 'zod';
 import { EngineError } from '../core/errors.ts';
+import { heedDisk } from '../results/files.ts';
 import type { Clock } from './clock.ts';
 import { identify, isAlive } from './processes.ts';
 
@@ -76,7 +77,9 @@ function publish(folder: string, content: LockHolder): string {
   const file = path.join(folder, `rota-machine-${process.getuid?.() ?? 0}-${content.process.pid}.lock`);
   const aside = mkdtempSync(path.join(folder, 'rota-lock-'));
   try {
-    writeFileSync(path.join(aside, 'lock'), `${JSON.stringify(content)}\n`, { mode: 0o644 });
+    const text = `${JSON.stringify(content)}\n`;
+    const write = (): void => writeFileSync(path.join(aside, 'lock'), text, { mode: 0o644 });
+    heedDisk(file, write, 'start it again');
     rmSync(file, { force: true });
     linkSync(path.join(aside, 'lock'), file);
   } finally {

@@ -1,7 +1,8 @@
 // Owns the sampler: it watches the machine while windows run and says what the load was in each. Writes to disk only between windows.
 
-import { appendFileSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import type { WindowLoad } from '../core/records/journal.ts';
+import { appendWhole } from '../results/files.ts';
 import type { Clock } from './clock.ts';
 import { gpuLoads } from './gpu-load.ts';
 import type { GpuMonitor } from './gpu-monitor.ts';
@@ -52,8 +53,15 @@ export function startTelemetry(options: {
 
   function flush(): void {
     if (timer !== null || rows.length === 0) return;
-    appendFileSync(options.file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    const text = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+    // What cannot be written now is not tried again when all of it is given up.
     rows = [];
+    const descriptor = openSync(options.file, 'a');
+    try {
+      appendWhole(descriptor, text, options.file);
+    } finally {
+      closeSync(descriptor);
+    }
     gpus?.forget();
   }
 

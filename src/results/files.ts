@@ -4,7 +4,9 @@ import {
   closeSync,
   existsSync,
   fdatasyncSync,
+  fstatSync,
   fsyncSync,
+  ftruncateSync,
   mkdirSync,
   openSync,
   renameSync,
@@ -40,39 +42,59 @@ export function makeFolder(folder: string): void {
   }
 }
 
-const DISK_TROUBLE: Readonly<Record<string, string>> = {
-  ENOSPC: 'no space is left: free some, then rota resume',
-  EDQUOT: 'the quota is used up: free some, then rota resume',
-  EIO: 'the disk reports an error',
+const DISK_TROUBLE: Readonly<Record<string, (goOn: string) => string>> = {
+  ENOSPC: (goOn) => `no space is left: free some, then ${goOn}`,
+  EDQUOT: (goOn) => `the quota is used up: free some, then ${goOn}`,
+  EFBIG: (goOn) => `a limit on the size of files is reached: raise it, then ${goOn}`,
+  EIO: () => 'the disk reports an error',
 };
 
-/** A full disk is told in a line; what was synced before stays. */
-export function explainDisk(error: unknown, file: string): unknown {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const reason = DISK_TROUBLE[code];
-  return reason === undefined
-    ? error
-    : new EngineError(`cannot write ${file}: ${reason}`, { phase: 'record' });
+/** The record cannot go on. Not the engine's failure: no run is void for it, and what was synced before stays. */
+export class RecordError extends EngineError {
+  constructor(message: string) {
+    super(message, { phase: 'record' });
+    this.name = 'RecordError';
+  }
+}
+
+const RESUME = 'rota resume';
+
+/** Does the writing; a full disk is told in a line that says how to go on. */
+export function heedDisk<T>(file: string, write: () => T, goOn: string = RESUME): T {
+  try {
+    return write();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const reason = DISK_TROUBLE[code];
+    throw reason === undefined ? error : new RecordError(`cannot write ${file}: ${reason(goOn)}`);
+  }
 }
 
 /** A short write is not an error to the kernel: the rest is written until nothing is left. */
-export function writeAll(descriptor: number, text: string, file: string): void {
+function writeAll(descriptor: number, text: string): void {
   const bytes = Buffer.from(text);
+  for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done);
+}
+
+/** All of it or nothing: half a line would spoil the next one. */
+export function appendWhole(descriptor: number, text: string, file: string): void {
+  const { size } = fstatSync(descriptor);
   try {
-    for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done);
+    heedDisk(file, () => writeAll(descriptor, text));
   } catch (error) {
-    throw explainDisk(error, file);
+    ftruncateSync(descriptor, size);
+    throw error;
   }
 }
 
 /** Readers see the old file or the new one, never a part. */
-export function writeWhole(file: string, text: string): void {
+export function writeWhole(file: string, text: string, goOn: string = RESUME): void {
   const aside = `${file}.tmp`;
   try {
     const descriptor = openSync(aside, 'w');
     try {
-      writeAll(descriptor, text, aside);
-      fdatasyncSync(descriptor);
+      heedDisk(file, () => writeAll(descriptor, text), goOn);
+      heedDisk(file, () => fdatasyncSync(descriptor), goOn);
     } finally {
       closeSync(descriptor);
     }

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { InvalidRecordError } from '../core/errors.ts';
 import type { JournalEvent } from '../core/records/journal.ts';
-import { writeAll } from './files.ts';
+import { appendWhole, heedDisk } from './files.ts';
 import { type ChainEnd, chainStart, readLine, sha256, writeLine } from './journal-line.ts';
 import type { RunFolder } from './run-folder.ts';
 
@@ -85,11 +85,11 @@ export function openJournal(folder: RunFolder): Journal {
     tornBytes: found.tornBytes,
     append(event) {
       const written = writeLine(event, end);
-      writeAll(descriptor, `${written.line}\n`, folder.journal);
+      appendWhole(descriptor, `${written.line}\n`, folder.journal);
       end = written.end;
       events.push(event);
     },
-    sync: () => fdatasyncSync(descriptor),
+    sync: () => heedDisk(folder.journal, () => fdatasyncSync(descriptor)),
     [Symbol.dispose]: () => closeSync(descriptor),
   };
 }

@@ -1,6 +1,6 @@
 // Owns the names inside results/: one folder a run, and what lies in it. Writes nothing but the folder and its plan.
 
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Plan } from '../core/records/plan.ts';
 import { stableJson } from '../core/stable-json.ts';
@@ -44,7 +44,12 @@ export function createRunFolder(results: string, plan: Plan, id: string): RunFol
   makeFolder(results);
   mkdirSync(folder.path);
   mkdirSync(folder.logs);
-  writeWhole(folder.plan, stableJson(plan));
+  try {
+    writeWhole(folder.plan, stableJson(plan), 'start it again, or pass --results');
+  } catch (error) {
+    rmSync(folder.path, { recursive: true, force: true });
+    throw error;
+  }
   syncFolder(results);
   return folder;
 }

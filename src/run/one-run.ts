@@ -8,6 +8,7 @@ import { type EngineSession, openSession } from '../engines/session.ts';
 import type { StopReport } from '../engines/stop.ts';
 import { utcOf } from '../machine/clock.ts';
 import { type MemoryState, readMemory, waitForRelease } from '../machine/memory.ts';
+import { RecordError } from '../results/files.ts';
 import { classOrder } from './class-order.ts';
 import { type SessionContext, weightsKey } from './context.ts';
 import { GuardTripped } from './guard-tripped.ts';
@@ -109,10 +110,11 @@ async function work(context: SessionContext, measured: Measured, session: Engine
   }
 }
 
-/** An error that belongs to the engine ends the run; anything else is a bug and ends the program. */
+/** An error that belongs to the engine ends the run; a record that cannot go on ends the session, anything else is a bug and ends the program. */
 function outcomeOf(error: unknown): RunOutcome {
   if (error instanceof Interrupted) return { status: 'interrupted', interrupted: error };
   if (error instanceof GuardTripped) return { status: 'tripped', reason: error.message };
+  if (error instanceof RecordError) throw error;
   if (error instanceof EngineError) return { status: 'void', reason: error.message };
   throw error;
 }

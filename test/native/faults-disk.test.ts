@@ -59,6 +59,37 @@ describe('--ledger', () => {
   });
 });
 
+describe('--dump-routes', () => {
+  test('without room fails the request, keeps whole rows, and goes on when there is room', async () => {
+    const routes = path.join(folder.path, 'routes.bin');
+    const full = createSwitch(folder.path);
+    const env = suffering(['write', { path: 'routes.bin', room: 100, when: full.file }]);
+    const { engine, ready } = await Strata.start(['--model', model, '--dump-routes', routes], env);
+    await using _ = engine;
+    await engine.generate(ask);
+    const before = readFileSync(routes);
+    full.on();
+    engine.send({ ...ask, id: 91 });
+    expect(await engine.next('error')).toMatchObject({
+      id: 91,
+      code: 'io',
+      message: `--dump-routes ${routes}: cannot write: No space left on device`,
+    });
+    expect(readFileSync(routes)).toEqual(before);
+    full.off();
+    await engine.generate({ ...ask, id: 92 });
+    const after = readFileSync(routes);
+    const { moe_layers: layers, top_k: topK } = ready.model;
+    expect((after.length - before.length) % (2 * (1 + layers * topK))).toBe(0);
+    expect(after.length).toBeGreaterThan(before.length);
+    const rank = ['rank', '--rows', 'all', '--routes', routes, '--out', path.join(folder.path, 'rank')];
+    expect(spawnSync(path.join(bin, 'rota-model'), rank, { encoding: 'utf8' })).toMatchObject({
+      status: 0,
+      stderr: '',
+    });
+  });
+});
+
 describe('rota-model synth', () => {
   test.each([0, 5000, 3_000_000])(
     'with room for %i bytes ends with 3, one line, and no half model',

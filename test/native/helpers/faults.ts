@@ -6,8 +6,10 @@ import { bin } from './strata.ts';
 
 type Values = Readonly<Record<string, string | number>>;
 
+export type Fault = readonly [kind: string, values: Values];
+
 /** The environment of a process that suffers these. */
-export function suffering(...rules: readonly (readonly [string, Values])[]): Record<string, string> {
+export function suffering(...rules: readonly Fault[]): Record<string, string> {
   const text = rules.map(([kind, values]) =>
     [kind, ...Object.entries(values).map(([key, value]) => `${key}=${value}`)].join(','),
   );
