@@ -32,3 +32,11 @@ function plain(value: unknown, path: string): unknown {
 export function rounded(value: number): number {
   return Number(value.toPrecision(12));
 }
+
+/** Every number of plain data to 12 significant digits. */
+export function deepRounded<T>(value: T): T {
+  if (typeof value === 'number') return rounded(value) as T;
+  if (Array.isArray(value)) return value.map(deepRounded) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, deepRounded(item)])) as T;
+}

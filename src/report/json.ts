@@ -10,6 +10,10 @@ type Arm = Pick<
   | 'output'
   | 'speed'
   | 'ratio'
+  | 'test'
+  | 'robust'
+  | 'spread'
+  | 'spreadRatio'
   | 'tokPerSec'
   | 'tokensPerPass'
   | 'msPerPass'
@@ -34,6 +38,9 @@ export interface ReportJson {
   readonly device: string | null;
   readonly runs: Verdict['runs'];
   readonly arms: readonly Arm[];
+  readonly headlines: Verdict['headlines'];
+  readonly components: Verdict['components'];
+  readonly executed: Verdict['executed'];
 }
 
 export function reportJson(verdict: Verdict): ReportJson {
@@ -46,6 +53,10 @@ export function reportJson(verdict: Verdict): ReportJson {
       output: row.output,
       speed: row.speed,
       ratio: row.ratio,
+      test: row.test,
+      robust: row.robust,
+      spread: row.spread,
+      spreadRatio: row.spreadRatio,
       tokPerSec: row.tokPerSec,
       tokensPerPass: row.tokensPerPass,
       msPerPass: row.msPerPass,
@@ -64,6 +75,9 @@ export function reportJson(verdict: Verdict): ReportJson {
       ...(row.overrides === undefined ? {} : { overrides: row.overrides }),
       perBlock: row.perBlock,
     })),
+    headlines: verdict.headlines,
+    components: verdict.components,
+    executed: verdict.executed,
   };
 }
 

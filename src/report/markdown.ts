@@ -3,18 +3,18 @@
 import type { Plan } from '../core/records/plan.ts';
 import type { Verdict } from '../core/records/verdict.ts';
 import { type Column, speedColumns, workColumns } from './columns.ts';
-import { legend, summary } from './terminal.ts';
+import { componentText, legend, namedLines, summary } from './terminal.ts';
 
 export function markdownReport(plan: Plan, verdict: Verdict): string {
-  const compared = verdict.arms.filter((row) => row.speed !== 'baseline');
   const parts = [
     `## ${escaped(plan.protocol)}`,
     summary(plan, verdict).map(escaped).join(' · '),
     table(speedColumns(), verdict),
     table(workColumns(verdict), verdict),
-    compared
-      .map((row) => `- **${escaped(row.class)} · ${escaped(row.arm)}**: ${escaped(row.line)}`)
+    namedLines(verdict)
+      .map(({ name, line }) => `- **${escaped(name)}**: ${escaped(line)}`)
       .join('\n'),
+    escaped(componentText(verdict) ?? ''),
     verdict.warnings.map((text) => `> ${escaped(text)}`).join('\n>\n'),
     `<sub>${escaped(legend(verdict))}</sub>`,
   ];

@@ -2,7 +2,7 @@
 
 import type { Plan } from '../core/records/plan.ts';
 import type { Verdict } from '../core/records/verdict.ts';
-import { plural } from '../core/verdict/lines.ts';
+import { percent, plural } from '../core/verdict/lines.ts';
 import { FAMILY_ALPHA } from '../core/verdict/speed.ts';
 import { type Column, speedColumns, workColumns } from './columns.ts';
 import { gigabytesPerSecond, share } from './format.ts';
@@ -20,6 +20,7 @@ export function terminalReport(plan: Plan, verdict: Verdict, look: Look): string
     table(speedColumns()),
     table(workColumns(verdict)),
     lines(verdict, look),
+    components(verdict, look),
     warnings(verdict, look),
     paint.dim(fold(legend(verdict), look.width, '  ')),
   ];
@@ -44,7 +45,7 @@ function header(plan: Plan, verdict: Verdict, look: Look): string {
 }
 
 const WORDS: readonly (readonly [RegExp, 'green' | 'red' | 'yellow'])[] = [
-  [/\bfaster\b/g, 'green'],
+  [/\b(faster|steadier)\b/g, 'green'],
   [/\bslower\b/g, 'red'],
   [/\b(inconclusive|L3|LX)\b/g, 'yellow'],
 ];
@@ -60,16 +61,41 @@ function paintTable(table: string, paint: Paint): string {
     .join('\n');
 }
 
+/** What is said over all classes first, then each class. */
 function lines(verdict: Verdict, look: Look): string {
-  const rows = verdict.arms.filter((row) => row.speed !== 'baseline');
-  const width = Math.max(0, ...rows.map((row) => `${row.class} · ${row.arm}`.length));
-  return rows
-    .map((row) => {
-      const name = `${row.class} · ${row.arm}`;
-      const line = fold(`${name.padEnd(width)}  ${row.line}`, look.width, ' '.repeat(width + 2));
-      return line.replace(name, look.paint.bold(name));
+  const named = namedLines(verdict);
+  const width = Math.max(0, ...named.map(({ name }) => name.length));
+  return named
+    .map(({ name, line }) => {
+      const text = fold(`${name.padEnd(width)}  ${line}`, look.width, ' '.repeat(width + 2));
+      return text.replace(name, look.paint.bold(name));
     })
     .join('\n');
+}
+
+export function namedLines({ arms, headlines }: Verdict): { readonly name: string; readonly line: string }[] {
+  const compared = arms.filter((row) => row.speed !== 'baseline');
+  return [
+    ...headlines.map(({ arm, line }) => ({ name: `all classes · ${arm}`, line })),
+    ...compared.map((row) => ({ name: `${row.class} · ${row.arm}`, line: row.line })),
+  ];
+}
+
+function components(verdict: Verdict, look: Look): string {
+  const text = componentText(verdict);
+  return text === null ? '' : fold(text, look.width, '  ');
+}
+
+/** Where the noise comes from, so that one knows what to do about it; null when nothing is known of it. */
+export function componentText({ components: all }: Verdict): string | null {
+  const parts = all.flatMap(({ class: name, request, run, block }) =>
+    run === null || block === null
+      ? []
+      : [
+          `${name} ${percent(run)} between runs, ${percent(block)} between blocks${request === null ? '' : `, ${percent(request)} between requests of a run`}`,
+        ],
+  );
+  return parts.length === 0 ? null : `spread: ${parts.join(' · ')}`;
 }
 
 function warnings({ warnings: all }: Verdict, look: Look): string {
@@ -81,9 +107,17 @@ export function legend(verdict: Verdict): string {
   const compared = verdict.arms.filter((row) => row.speed !== 'baseline').length;
   return [
     'tok/s: (tokens − 1) / (last − first token), a run at a time, geometric mean over blocks',
-    `× base: paired by block; interval at the level at which Holm decides it (${share(1 - FAMILY_ALPHA).replace('.0', '')} over ${plural(compared, 'comparison')})`,
+    `× base: paired by block; interval at the level at which ${decidedBy(verdict)} decides it (${share(1 - FAMILY_ALPHA).replace('.0', '')} over ${plural(compared, 'comparison')})`,
+    ...(verdict.headlines.length === 0 ? [] : ['all classes: each with the same weight']),
     'MB: a million bytes',
     'ceiling: bytes per token over the measured bandwidth of the channel that takes longest',
     'L0 same output, L1 same tokens by another path, L3 changed, LX not verified',
   ].join(' · ');
+}
+
+/** The procedures that were used. */
+function decidedBy({ arms }: Verdict): string {
+  const methods = new Set(arms.flatMap(({ test }) => test?.method ?? []));
+  if (methods.size === 2) return 'Dunnett’s test or, for own pairs, Holm’s';
+  return methods.has('block model') ? 'Dunnett’s test' : 'Holm';
 }

@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import type { Lookups } from '../core/records/answer.ts';
 import type { Guards, Plan, PlannedArm, WarmupRule } from '../core/records/plan.ts';
-import type { ArmClassVerdict, Verdict } from '../core/records/verdict.ts';
+import type { ArmClassVerdict, Headline, Verdict } from '../core/records/verdict.ts';
 
 const text = z.string();
 const number = z.number();
@@ -21,13 +21,37 @@ const lookups = {
   skipped: known,
 } satisfies Record<keyof Lookups, z.ZodType>;
 
+const interval = z.tuple([number, number, number]).readonly();
+const speedWord = z.enum([
+  'faster',
+  'slower',
+  'steadier',
+  'equivalent',
+  'non-inferior',
+  'inconclusive',
+  'baseline',
+]);
+
 const row = z.object({
   arm: text,
   class: text,
   output: z.enum(['L0', 'L1', 'L2', 'L3', 'LX']),
   outputReason: text,
-  speed: z.enum(['faster', 'slower', 'equivalent', 'non-inferior', 'inconclusive', 'baseline']),
-  ratio: z.tuple([number, number, number]).readonly().nullable(),
+  speed: speedWord,
+  ratio: interval.nullable(),
+  test: z
+    .object({
+      method: z.enum(['block model', 'own pairs']),
+      p: number,
+      level: number,
+      df: number,
+      sd: number,
+      unequal: z.boolean(),
+    })
+    .nullable(),
+  robust: z.object({ ratio: interval, outlierDriven: z.boolean() }).nullable(),
+  spread: interval.nullable(),
+  spreadRatio: interval.nullable(),
   tokPerSec: known,
   tokensPerPass: known,
   msPerPass: known,
@@ -62,6 +86,16 @@ const row = z.object({
   line: text,
 }) satisfies z.ZodType<ArmClassVerdict>;
 
+const headline = z.object({
+  arm: text,
+  speed: speedWord,
+  ratio: interval.nullable(),
+  dependsOnContent: z.boolean(),
+  interactionP: known,
+  range: z.array(z.object({ class: text, ratio: number })).readonly(),
+  line: text,
+}) satisfies z.ZodType<Headline>;
+
 const verdict = z.object({
   schemaVersion: z.literal(1),
   protocol: text,
@@ -71,7 +105,10 @@ const verdict = z.object({
   complete: z.boolean(),
   exitCode: count.max(255),
   runs: z.array(z.object({ id: text, status: z.enum(['ok', 'void', 'missing']) })).readonly(),
+  executed: texts,
   arms: z.array(row).readonly(),
+  headlines: z.array(headline).readonly(),
+  components: z.array(z.object({ class: text, request: known, run: known, block: known })).readonly(),
   ceilings: z.object({ memoryReadBytesPerSec: known, fileReadBytesPerSec: known }),
   warnings: texts,
   journalSha256: text,

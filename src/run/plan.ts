@@ -6,6 +6,7 @@ import type { TwinCandidate } from '../core/design/twins.ts';
 import type { Plan, PlannedArm, PlannedPrompt, PlannedRun, PlannedWorkload } from '../core/records/plan.ts';
 import { createRng, type Rng } from '../core/rng.ts';
 import { ASSUMED_SPREAD, minDetectableEffect } from '../core/stats/power.ts';
+import { plannedLevel } from '../core/verdict/sight.ts';
 import { type PlaceholderValues, refuseEqualArms, resolveCommand } from '../engines/resolve.ts';
 import { canonicalKnobs, differingKnobs, type Knobs, turnedKnobs } from '../schema/knobs.ts';
 import type { CompleteProtocol } from '../schema/load.ts';
@@ -100,11 +101,10 @@ function planRuns(rows: readonly (readonly string[])[]): PlannedRun[] {
   );
 }
 
-/** Of the whole family of comparisons, Holm tests the first at 0.05 / m: what is seen then is surely seen. */
 function detectable(input: PlanInput, spread: number): number | null {
   const { protocol, arms } = input.complete;
-  const comparisons = (Object.keys(arms).length - 1) * protocol.workloads.length;
-  return minDetectableEffect(spread, protocol.blocks, { alpha: 0.05 / Math.max(1, comparisons), power: 0.8 });
+  const level = plannedLevel(Object.keys(arms).length - 1, protocol.workloads.length, protocol.blocks);
+  return minDetectableEffect(spread, protocol.blocks, level);
 }
 
 export function makePlan(input: PlanInput): Plan {

@@ -45,19 +45,19 @@ test('the whole page in a terminal', () => {
     class        arm   tok/s  × base  interval     speed     output    tok/pass  ms/pass  prefill tok/s  TTFT ms  load s
     ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
     enumeration  base  313.1       –               baseline  L0            1.60     5.03          400.0    55.00    1.50
-                 ram   716.1   2.29×  2.23–2.35    faster    L0            1.60     2.20          400.0    55.00    1.50
-                 t1    194.6   0.62×  0.61–0.64    slower    L0            1.60     8.09          400.0    55.00    1.50
-                 bias  407.0   1.30×  1.30–1.30    faster    L3 lossy      1.60     3.87          400.0    55.00    1.50
+                 ram   716.1   2.29×  2.25–2.32    faster    L0            1.60     2.20          400.0    55.00    1.50
+                 t1    194.6  0.622×  0.613–0.630  slower    L0            1.60     8.09          400.0    55.00    1.50
+                 bias  407.0   1.30×  1.28–1.32    faster    L3 lossy      1.60     3.87          400.0    55.00    1.50
 
     prose        base  203.0       –               baseline  L0            1.60     7.76          400.0    55.00    1.50
-                 ram   464.3   2.29×  2.23–2.34    faster    L0            1.60     3.39          400.0    55.00    1.50
-                 t1    126.2  0.622×  0.612–0.631  slower    L0            1.60    12.48          400.0    55.00    1.50
-                 bias  263.9   1.30×  1.30–1.30    faster    L3 lossy      1.60     5.97          400.0    55.00    1.50
+                 ram   464.3   2.29×  2.25–2.32    faster    L0            1.60     3.39          400.0    55.00    1.50
+                 t1    126.2  0.622×  0.613–0.630  slower    L0            1.60    12.48          400.0    55.00    1.50
+                 bias  263.9   1.30×  1.28–1.32    faster    L3 lossy      1.60     5.97          400.0    55.00    1.50
 
     code         base  242.4       –               baseline  L0            1.60     6.50          400.0    55.00    1.50
-                 ram   554.4   2.29×  2.24–2.34    faster    L0            1.60     2.84          400.0    55.00    1.50
-                 t1    150.7   0.62×  0.61–0.63    slower    L0            1.60    10.45          400.0    55.00    1.50
-                 bias  315.1   1.30×  1.30–1.30    faster    L3 lossy      1.60     5.00          400.0    55.00    1.50
+                 ram   554.4   2.29×  2.25–2.32    faster    L0            1.60     2.84          400.0    55.00    1.50
+                 t1    150.7  0.622×  0.613–0.630  slower    L0            1.60    10.45          400.0    55.00    1.50
+                 bias  315.1   1.30×  1.28–1.32    faster    L3 lossy      1.60     5.00          400.0    55.00    1.50
 
     class        arm   lookups   hit  pcie   cpu  file  skipped  hit share  accepted  host MB/token  ceiling tok/s   of it
     ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -76,22 +76,29 @@ test('the whole page in a terminal', () => {
                  t1       6400  2400     0  3200   800        0     37.5 %    38.3 %          0.159           1400  10.8 %
                  bias     6400  2400     0  3200   800        0     37.5 %    38.3 %          0.159           1400  22.5 %
 
-    enumeration · ram   same output, 2.29× faster (2.23–2.35)
-    enumeration · t1    same output, slower: 0.62× (0.61–0.64)
-    enumeration · bias  [lossy: route-bias] changed output and 1.30× faster (1.30–1.30): a trade, not a win
-    prose · ram         same output, 2.29× faster (2.23–2.34)
-    prose · t1          same output, slower: 0.622× (0.612–0.631)
-    prose · bias        [lossy: route-bias] changed output and 1.30× faster (1.30–1.30): a trade, not a win
-    code · ram          same output, 2.29× faster (2.24–2.34)
-    code · t1           same output, slower: 0.62× (0.61–0.63)
-    code · bias         [lossy: route-bias] changed output and 1.30× faster (1.30–1.30): a trade, not a win
+    all classes · ram   same output, 2.29× faster (2.26–2.31)
+    all classes · t1    same output, slower: 0.622× (0.614–0.629)
+    all classes · bias  [lossy: route-bias] changed output and 1.30× faster (1.29–1.31): a trade, not a win
+    enumeration · ram   same output, 2.29× faster (2.25–2.32)
+    enumeration · t1    same output, slower: 0.622× (0.613–0.630)
+    enumeration · bias  [lossy: route-bias] changed output and 1.30× faster (1.28–1.32): a trade, not a win
+    prose · ram         same output, 2.29× faster (2.25–2.32)
+    prose · t1          same output, slower: 0.622× (0.613–0.630)
+    prose · bias        [lossy: route-bias] changed output and 1.30× faster (1.28–1.32): a trade, not a win
+    code · ram          same output, 2.29× faster (2.25–2.32)
+    code · t1           same output, slower: 0.622× (0.613–0.630)
+    code · bias         [lossy: route-bias] changed output and 1.30× faster (1.28–1.32): a trade, not a win
+
+    spread: enumeration 0.6 % between runs, 0.5 % between blocks, 0 % between requests of a run · prose 0.6 % between runs,
+      0.5 % between blocks, 0 % between requests of a run · code 0.6 % between runs, 0.5 % between blocks, 0 % between
+      requests of a run
 
     ! measured on the host device: host numbers are not GPU numbers
 
     tok/s: (tokens − 1) / (last − first token), a run at a time, geometric mean over blocks · × base: paired by block;
-      interval at the level at which Holm decides it (95 % over 9 comparisons) · MB: a million bytes · ceiling: bytes per
-      token over the measured bandwidth of the channel that takes longest · L0 same output, L1 same tokens by another path,
-      L3 changed, LX not verified
+      interval at the level at which Dunnett’s test decides it (95 % over 9 comparisons) · all classes: each with the same
+      weight · MB: a million bytes · ceiling: bytes per token over the measured bandwidth of the channel that takes longest
+      · L0 same output, L1 same tokens by another path, L3 changed, LX not verified
     "
   `);
 });
@@ -168,9 +175,9 @@ test('Markdown: rows that stay rows, whatever an arm is called', () => {
     | class | arm | tok/s | × base | interval | speed | output | tok/pass | ms/pass | prefill tok/s | TTFT ms | load s |
     | --- | --- | ---: | ---: | --- | --- | --- | ---: | ---: | ---: | ---: | ---: |
     | prose | base | 203.0 | – |  | baseline | L0 | 1.60 | 7.76 | 400.0 | 55.00 | 1.50 |
-    | prose | ram | 464.3 | 2.29× | 2.25–2.33 | faster | L0 | 1.60 | 3.39 | 400.0 | 55.00 | 1.50 |
-    | prose | t1 | 126.2 | 0.622× | 0.612–0.631 | slower | L0 | 1.60 | 12.48 | 400.0 | 55.00 | 1.50 |
-    | prose | bias | 263.9 | 1.30× | 1.30–1.30 | faster | L3 lossy | 1.60 | 5.97 | 400.0 | 55.00 | 1.50 |
+    | prose | ram | 464.3 | 2.29× | 2.26–2.31 | faster | L0 | 1.60 | 3.39 | 400.0 | 55.00 | 1.50 |
+    | prose | t1 | 126.2 | 0.622× | 0.614–0.629 | slower | L0 | 1.60 | 12.48 | 400.0 | 55.00 | 1.50 |
+    | prose | bias | 263.9 | 1.30× | 1.29–1.31 | faster | L3 lossy | 1.60 | 5.97 | 400.0 | 55.00 | 1.50 |
 
     | class | arm | lookups | hit | pcie | cpu | file | skipped | hit share | accepted | host MB/token | ceiling tok/s | of it |
     | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
@@ -179,13 +186,15 @@ test('Markdown: rows that stay rows, whatever an arm is called', () => {
     | prose | t1 | 6400 | 2400 | 0 | 3200 | 800 | 0 | 37.5 % | 38.3 % | 0.159 | 1400 | 9.0 % |
     | prose | bias | 6400 | 2400 | 0 | 3200 | 800 | 0 | 37.5 % | 38.3 % | 0.159 | 1400 | 18.9 % |
 
-    - **prose · ram**: same output, 2.29× faster (2.25–2.33)
-    - **prose · t1**: same output, slower: 0.622× (0.612–0.631)
-    - **prose · bias**: \\[lossy: route-bias\\] changed output and 1.30× faster (1.30–1.30): a trade, not a win
+    - **prose · ram**: same output, 2.29× faster (2.26–2.31)
+    - **prose · t1**: same output, slower: 0.622× (0.614–0.629)
+    - **prose · bias**: \\[lossy: route-bias\\] changed output and 1.30× faster (1.29–1.31): a trade, not a win
+
+    spread: prose 0.6 % between runs, 0.5 % between blocks, 0 % between requests of a run
 
     > measured on the host device: host numbers are not GPU numbers
 
-    <sub>tok/s: (tokens − 1) / (last − first token), a run at a time, geometric mean over blocks · × base: paired by block; interval at the level at which Holm decides it (95 % over 3 comparisons) · MB: a million bytes · ceiling: bytes per token over the measured bandwidth of the channel that takes longest · L0 same output, L1 same tokens by another path, L3 changed, LX not verified</sub>
+    <sub>tok/s: (tokens − 1) / (last − first token), a run at a time, geometric mean over blocks · × base: paired by block; interval at the level at which Dunnett’s test decides it (95 % over 3 comparisons) · MB: a million bytes · ceiling: bytes per token over the measured bandwidth of the channel that takes longest · L0 same output, L1 same tokens by another path, L3 changed, LX not verified</sub>
     "
   `);
   const odd = { ...verdict, arms: verdict.arms.map((row) => ({ ...row, arm: 'a|b*`c`\n<d>' })) };
@@ -199,7 +208,7 @@ test('Markdown: rows that stay rows, whatever an arm is called', () => {
 test('JSON: the keys that programs may rely on', () => {
   const { verdict } = made(evening);
   const json = reportJson(verdict);
-  expect(Object.keys(json)).toEqual(['device', 'runs', 'arms']);
+  expect(Object.keys(json)).toEqual(['device', 'runs', 'arms', 'headlines', 'components', 'executed']);
   expect(json.runs[0]).toEqual({ id: 'b1.p1.base', status: 'ok' });
   expect(Object.keys(json.arms[0] ?? {})).toMatchInlineSnapshot(`
     [
@@ -208,6 +217,10 @@ test('JSON: the keys that programs may rely on', () => {
       "output",
       "speed",
       "ratio",
+      "test",
+      "robust",
+      "spread",
+      "spreadRatio",
       "tokPerSec",
       "tokensPerPass",
       "msPerPass",

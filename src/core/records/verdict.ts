@@ -3,10 +3,62 @@
 import type { Lookups } from './answer.ts';
 
 export type OutputVerdict = 'L0' | 'L1' | 'L2' | 'L3' | 'LX';
-export type SpeedVerdict = 'faster' | 'slower' | 'equivalent' | 'non-inferior' | 'inconclusive' | 'baseline';
+/** `steadier`: same output, equivalent mean, smaller spread between runs. */
+export type SpeedVerdict =
+  | 'faster'
+  | 'slower'
+  | 'steadier'
+  | 'equivalent'
+  | 'non-inferior'
+  | 'inconclusive'
+  | 'baseline';
 
-/** lower, estimate, upper: a ratio of speeds, at the level at which Holm's procedure decided this comparison */
+/** lower, estimate, upper: a ratio, of speeds at the level at which this comparison was decided in its family */
 export type Interval = readonly [number, number, number];
+
+/** How a comparison of speeds was made. */
+export interface ComparisonTest {
+  /** `block model`: one error of all arms, Dunnett. `own pairs`: its own differences from the baseline, Holm. */
+  readonly method: 'block model' | 'own pairs';
+  /** Of "no difference", adjusted for the whole family of comparisons. */
+  readonly p: number;
+  /** Two-sided error at which this one comparison was decided. */
+  readonly level: number;
+  readonly df: number;
+  /** Standard deviation of ln(arm / baseline) between blocks. */
+  readonly sd: number;
+  /** Its runs spread otherwise than those of the others, so it has no part in their error. */
+  readonly unequal: boolean;
+}
+
+/** Median of the averages of pairs, beside the mean: an estimate that one wild block does not move. */
+export interface RobustEstimate {
+  readonly ratio: Interval;
+  /** It differs from the mean by more than half of the mean's standard error. */
+  readonly outlierDriven: boolean;
+}
+
+/** One arm over all classes. */
+export interface Headline {
+  readonly arm: string;
+  readonly speed: SpeedVerdict;
+  /** Each class with the same weight. */
+  readonly ratio: Interval | null;
+  readonly dependsOnContent: boolean;
+  /** p-value of "the effect is the same in all classes"; null: could not be tested. */
+  readonly interactionP: number | null;
+  /** The classes with the smallest and the largest effect. */
+  readonly range: readonly { readonly class: string; readonly ratio: number }[];
+  readonly line: string;
+}
+
+/** Standard deviations of ln tok/s by where they come from; null where the record cannot tell. */
+export interface ClassComponents {
+  readonly class: string;
+  readonly request: number | null;
+  readonly run: number | null;
+  readonly block: number | null;
+}
 
 export interface ArmClassVerdict {
   readonly arm: string;
@@ -16,6 +68,14 @@ export interface ArmClassVerdict {
   readonly speed: SpeedVerdict;
   /** arm / baseline of tok/s; null for the baseline or with fewer than two blocks. */
   readonly ratio: Interval | null;
+  /** Null where there is no ratio. */
+  readonly test: ComparisonTest | null;
+  /** From six blocks on. */
+  readonly robust: RobustEstimate | null;
+  /** Standard deviation of ln tok/s between runs, and its interval at 95 %. */
+  readonly spread: Interval | null;
+  /** The arm's spread over the baseline's. */
+  readonly spreadRatio: Interval | null;
   readonly tokPerSec: number | null;
   readonly tokensPerPass: number | null;
   readonly msPerPass: number | null;
@@ -61,7 +121,12 @@ export interface Verdict {
   readonly complete: boolean;
   readonly exitCode: number;
   readonly runs: readonly { readonly id: string; readonly status: 'ok' | 'void' | 'missing' }[];
+  /** Runs that count, in the order in which they were started. */
+  readonly executed: readonly string[];
   readonly arms: readonly ArmClassVerdict[];
+  /** Empty with a single class. */
+  readonly headlines: readonly Headline[];
+  readonly components: readonly ClassComponents[];
   readonly ceilings: {
     readonly memoryReadBytesPerSec: number | null;
     readonly fileReadBytesPerSec: number | null;

@@ -12,8 +12,15 @@ export interface HolmStep {
   readonly level: number;
 }
 
-/** Results in the order of the p-values given (Holm 1979). */
-export function holm(pValues: readonly number[], alpha: number): HolmStep[] {
+/**
+ * Results in the order of the p-values given (Holm 1979). `spend` makes of a share of alpha what may be used of it now, where not all
+ * looks are done yet; Holm's steps then are those of Ye and others (2013), which keep the family-wide error.
+ */
+export function holm(
+  pValues: readonly number[],
+  alpha: number,
+  spend: (alpha: number) => number = (all) => all,
+): HolmStep[] {
   const m = pValues.length;
   const order = pValues.map((p, index) => ({ p, index })).sort((a, b) => a.p - b.p || a.index - b.index);
   const steps: HolmStep[] = new Array(m);
@@ -21,7 +28,7 @@ export function holm(pValues: readonly number[], alpha: number): HolmStep[] {
   let stoppedAt: number | undefined;
   for (const [rank, { p, index }] of order.entries()) {
     running = Math.min(1, Math.max(running, (m - rank) * p));
-    const level = stoppedAt ?? alpha / (m - rank);
+    const level = stoppedAt ?? spend(alpha / (m - rank));
     const rejected = stoppedAt === undefined && p <= level;
     if (!rejected) stoppedAt = level;
     steps[index] = { adjusted: running, rejected, level };

@@ -26,8 +26,12 @@ export function pairedEstimate(differences: readonly number[]): Paired | null {
   return { n, mean, sd, p: tTwoSided((mean * Math.sqrt(n)) / sd, n - 1) };
 }
 
-/** The t interval of the mean at error level alpha (0.05: 95 %). */
-export function pairedInterval(estimate: Paired, alpha: number): [number, number] {
-  const half = (tQuantile(1 - alpha / 2, estimate.n - 1) * estimate.sd) / Math.sqrt(estimate.n);
+/** The t interval of the mean at error level alpha (0.05: 95 %); `df` where the spread was learned from more than these pairs. */
+export function pairedInterval(
+  estimate: Pick<Paired, 'n' | 'mean' | 'sd'> & { readonly df?: number },
+  alpha: number,
+): [number, number] {
+  const half =
+    (tQuantile(1 - alpha / 2, estimate.df ?? estimate.n - 1) * estimate.sd) / Math.sqrt(estimate.n);
   return [estimate.mean - half, estimate.mean + half];
 }

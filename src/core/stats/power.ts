@@ -6,6 +6,8 @@ export interface TestLevel {
   /** Two-sided error of one test. For m comparisons under Holm the first is tested at 0.05 / m: plan with that. */
   readonly alpha: number;
   readonly power: number;
+  /** Degrees of freedom that each block after the first adds: 1 for pairs, arms − 1 for a pooled error. Absent: pairs. */
+  readonly dfPerBlock?: number;
 }
 
 /** Spread of paired log ratios on a quiet machine, used until one has been measured here. */
@@ -15,8 +17,14 @@ export const ASSUMED_SPREAD = {
 } as const;
 
 /** Probability that n pairs whose log ratios have mean `effect` and standard deviation `spread` reject "no difference". */
-export function pairedPower(effect: number, spread: number, n: number, alpha: number): number {
-  const df = n - 1;
+export function pairedPower(
+  effect: number,
+  spread: number,
+  n: number,
+  alpha: number,
+  dfPerBlock = 1,
+): number {
+  const df = (n - 1) * dfPerBlock;
   const critical = tQuantile(1 - alpha / 2, df);
   const ncp = (effect * Math.sqrt(n)) / spread;
   return 1 - noncentralTCdf(critical, df, ncp) + noncentralTCdf(-critical, df, ncp);
@@ -25,13 +33,14 @@ export function pairedPower(effect: number, spread: number, n: number, alpha: nu
 /** Smallest |mean log ratio| that is seen with the asked power; null with fewer than two blocks, which see nothing. */
 export function smallestEffect(spread: number, n: number, level: TestLevel): number | null {
   if (n < 2) return null;
+  const powerOf = (effect: number): number => pairedPower(effect, spread, n, level.alpha, level.dfPerBlock);
   let low = 0;
   let high = spread;
-  while (pairedPower(high, spread, n, level.alpha) < level.power) high *= 2;
+  while (powerOf(high) < level.power) high *= 2;
   // A millionth is far below what a spread is ever known to.
   while (high - low > 1e-6 * high) {
     const middle = (low + high) / 2;
-    if (pairedPower(middle, spread, n, level.alpha) < level.power) low = middle;
+    if (powerOf(middle) < level.power) low = middle;
     else high = middle;
   }
   return high;
@@ -46,12 +55,13 @@ export function minDetectableEffect(spread: number, n: number, level: TestLevel)
 /** Fewest blocks that see a share of the speed; null when even `cap` do not. */
 export function blocksNeeded(share: number, spread: number, level: TestLevel, cap = 600): number | null {
   const effect = Math.log1p(share);
+  const powerOf = (n: number): number => pairedPower(effect, spread, n, level.alpha, level.dfPerBlock);
   let low = 2;
   let high = cap;
-  if (pairedPower(effect, spread, cap, level.alpha) < level.power) return null;
+  if (powerOf(cap) < level.power) return null;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    if (pairedPower(effect, spread, middle, level.alpha) >= level.power) high = middle;
+    if (powerOf(middle) >= level.power) high = middle;
     else low = middle + 1;
   }
   return low;

@@ -1,5 +1,7 @@
 // Special functions: log gamma, incomplete beta, normal distribution. Pure mathematics; knows nothing of benchmarks.
 
+import { rootBetween } from './root.ts';
+
 const LANCZOS = [
   0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313, -176.61502916214059,
   12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7,
@@ -61,4 +63,49 @@ function erfc(x: number): number {
 
 export function normalCdf(z: number): number {
   return 0.5 * erfc(-z / Math.SQRT2);
+}
+
+export function normalDensity(z: number): number {
+  return Math.exp((-z * z) / 2) / Math.sqrt(2 * Math.PI);
+}
+
+/** P(Z > z), exact far into the tail where 1 − cdf would be 0. */
+export function normalTail(z: number): number {
+  return 0.5 * erfc(z / Math.SQRT2);
+}
+
+/** The z with P(Z > z) = p, for 0 < p < 1. */
+export function normalQuantileAbove(p: number): number {
+  if (!(p > 0 && p < 1)) throw new RangeError(`p must be inside 0 and 1, got ${p}`);
+  if (p > 0.5) return -normalQuantileAbove(1 - p);
+  // In logarithms the tail is nearly a parabola, which false position follows in a few steps however far out it is.
+  return rootBetween((z) => Math.log(normalTail(z)) - Math.log(p), 0, 38);
+}
+
+/** Regularised lower incomplete gamma P(a, x), by its series or its continued fraction (Lentz). */
+export function incompleteGamma(a: number, x: number): number {
+  if (x <= 0) return 0;
+  const front = Math.exp(a * Math.log(x) - x - lnGamma(a));
+  if (x < a + 1) {
+    let term = 1 / a;
+    let sum = term;
+    for (let n = 1; n < 2000 && term > 1e-17 * sum; n++) {
+      term *= x / (a + n);
+      sum += term;
+    }
+    return front * sum;
+  }
+  let b = x + 1 - a;
+  let c = 1e300;
+  let d = 1 / b;
+  let fraction = d;
+  for (let n = 1; n < 2000; n++) {
+    const numerator = -n * (n - a);
+    b += 2;
+    d = 1 / (numerator * d + b);
+    c = b + numerator / c;
+    fraction *= d * c;
+    if (Math.abs(d * c - 1) < 1e-16) break;
+  }
+  return 1 - front * fraction;
 }

@@ -1,5 +1,6 @@
 // Student's t, central and noncentral: distribution functions and quantiles. Pure mathematics; knows nothing of benchmarks.
 
+import { integrate } from './quadrature.ts';
 import { incompleteBeta, lnGamma, normalCdf } from './special.ts';
 
 /** P(T ≤ t) with df degrees of freedom. */
@@ -56,22 +57,3 @@ export function noncentralTCdf(t: number, df: number, ncp: number): number {
     sum += integrate(integrand, edges[index] ?? from, edge, 60);
   return Math.min(1, sum);
 }
-
-function integrate(of: (x: number) => number, from: number, to: number, panels: number): number {
-  const width = (to - from) / panels;
-  let sum = 0;
-  for (let panel = 0; panel < panels; panel++) {
-    const centre = from + (panel + 0.5) * width;
-    for (const [node, weight] of GAUSS_5) sum += weight * of(centre + (node * width) / 2);
-  }
-  return (sum * width) / 2;
-}
-
-/** Five-point Gauss–Legendre nodes and weights on [−1, 1]. */
-const GAUSS_5: readonly (readonly [number, number])[] = [
-  [0, 0.5688888888888889],
-  [0.5384693101056831, 0.4786286704993665],
-  [-0.5384693101056831, 0.4786286704993665],
-  [0.906179845938664, 0.2369268850561891],
-  [-0.906179845938664, 0.2369268850561891],
-];

@@ -2,6 +2,7 @@
 
 import type { Interval, OutputVerdict } from '../records/verdict.ts';
 import type { OutputFinding } from './output.ts';
+import { sightOf } from './sight.ts';
 import type { SpeedFinding } from './speed.ts';
 
 /** `2.31×` and `2.10–2.54`: two decimals, more when the interval is too narrow to be seen with them. */
@@ -71,12 +72,11 @@ function sentence(
       return `${OUTPUT[output]}, not slower by ${percent(margin)} or more: ${ratio} ${range}`;
     case 'inconclusive':
       return `${OUTPUT[output]}; speed inconclusive: ${ratio} ${range}${couldHaveSeen(speed, margin)}`;
-    case 'baseline':
-      return 'baseline';
   }
 }
 
-function couldHaveSeen({ blocks, detectable, needed }: SpeedFinding, margin: number): string {
+function couldHaveSeen({ blocks, test }: SpeedFinding, margin: number): string {
+  const { detectable, needed } = test === null ? { detectable: null, needed: null } : sightOf(test, margin);
   if (detectable === null) return '';
   const more =
     needed === null ? 'reduce the noise first' : `${percent(margin)} needs about ${plural(needed, 'block')}`;

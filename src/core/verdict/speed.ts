@@ -1,70 +1,158 @@
-// The speed verdict: paired log ratios, one family of comparisons, one word each. Knows rates by block, no engine.
+// The speed verdict: paired log ratios, pooled where the arms have one error, one family of comparisons, one word each. Knows rates by
+// block, no engine.
 
-import type { Known } from '../known.ts';
 import type { Interval, SpeedVerdict } from '../records/verdict.ts';
+import { blockModel, unequalArms } from '../stats/block-model.ts';
+import { dunnettCritical } from '../stats/dunnett.ts';
 import { isEquivalent, isNonInferior } from '../stats/equivalence.ts';
-import { holm } from '../stats/holm.ts';
-import { pairedEstimate, pairedInterval } from '../stats/paired.ts';
-import { blocksNeeded, minDetectableEffect } from '../stats/power.ts';
+import { type HolmStep, holm } from '../stats/holm.ts';
+import { type Paired, pairedEstimate, pairedInterval } from '../stats/paired.ts';
+import { tTwoSided } from '../stats/student.ts';
+import { completePart, logRatios, type RateTable } from './rates.ts';
 
-/** Rates of one arm and the baseline in one class, block by block. */
-export interface Comparison {
-  readonly arm: string;
-  readonly class: string;
-  readonly rates: readonly { readonly arm: Known; readonly base: Known }[];
+/** How a comparison was made; enough to say what it could have seen. */
+export interface SpeedTest {
+  /** `block model`: the error of all arms pooled, Dunnett. `own pairs`: its own differences from the baseline, Holm. */
+  readonly method: 'block model' | 'own pairs';
+  readonly n: number;
+  /** Of ln(arm / baseline), and the standard deviation of one block's difference. */
+  readonly mean: number;
+  readonly sd: number;
+  readonly df: number;
+  /** Two-sided error at which this one comparison is decided. */
+  readonly level: number;
+  /** Arms that are judged by the pooled error; 1 for own pairs. */
+  readonly pooledArms: number;
+  /** Part of the family's error that its procedure may spend. */
+  readonly share: number;
+  /** Holm's adjusted p-value within that part; null for the block model, whose p is Dunnett's. */
+  readonly holmP: number | null;
 }
 
 export interface SpeedFinding {
-  readonly speed: SpeedVerdict;
+  readonly arm: string;
+  readonly class: string;
+  readonly speed: Exclude<SpeedVerdict, 'baseline' | 'steadier'>;
   readonly ratio: Interval | null;
   /** Blocks with both rates. */
   readonly blocks: number;
-  /** When inconclusive: the smallest share that these blocks could have seen with 80 % power, from the spread they showed. */
-  readonly detectable: number | null;
-  /** When inconclusive: blocks that would see the margin; null when too many. */
-  readonly needed: number | null;
+  readonly test: SpeedTest | null;
+  /** Its runs spread so much more than those of the others that they were kept out of the common error. */
+  readonly unequal: boolean;
 }
 
 /** Chance that any comparison of the family is called different when none is. */
 export const FAMILY_ALPHA = 0.05;
-const POWER = 0.8;
+/** Below four blocks no test tells arms of unequal spread: nothing is pooled. */
+export const POOL_FLOOR = 4;
 
-/** The family is every arm against the baseline in every class, of tok/s: one Holm procedure over all of them. */
-export function judgeSpeed(comparisons: readonly Comparison[], margin: number): SpeedFinding[] {
-  const estimates = comparisons.map(({ rates }) => pairedEstimate(logRatios(rates)));
+export interface SpeedRules {
+  readonly margin: number;
+  /** What may be used now of a share of the family's error, where looks are still to come. Absent: all of it. */
+  readonly spend?: (alpha: number) => number;
+}
+
+/**
+ * The family is every arm against the baseline in every table. A class whose arms have one error shares it and is judged by
+ * Dunnett, with the share of the family's error that its comparisons are of all; what is left is judged by its own pairs, by Holm
+ * with the rest. So the whole family errs at most at FAMILY_ALPHA.
+ */
+export function judgeSpeed(
+  tables: readonly RateTable[],
+  { margin, spend = (all) => all }: SpeedRules,
+): SpeedFinding[] {
+  const drafts = tables.flatMap(draftsOf);
+  const share = (part: number): number => (FAMILY_ALPHA * part) / drafts.length;
+  const own = drafts.filter((draft) => draft.pool === null);
   const steps = holm(
     // What could not be measured is not rejected and keeps its place in the family.
-    estimates.map((estimate) => estimate?.p ?? 1),
-    FAMILY_ALPHA,
+    own.map(({ pairs }) => pairs?.p ?? 1),
+    share(own.length),
+    spend,
   );
-  return comparisons.map(({ rates }, index) => {
-    const estimate = estimates[index] ?? null;
-    const level = steps[index]?.level ?? FAMILY_ALPHA;
-    const blocks = logRatios(rates).length;
-    if (estimate === null)
-      return { speed: 'inconclusive', ratio: null, blocks, detectable: null, needed: null };
-    const [low, high] = pairedInterval(estimate, level).map(Math.exp) as [number, number];
-    const test = { alpha: level, power: POWER };
-    const speed = speedWord([low, high], margin);
-    const isOpen = speed === 'inconclusive';
+  return drafts.map((draft) => {
+    const { arm, class: name, pairs, pool, unequal } = draft;
+    const blocks = pairs?.n ?? draft.blocks;
+    if (pairs === null)
+      return { arm, class: name, speed: 'inconclusive', ratio: null, blocks, test: null, unequal };
+    const test =
+      pool === null
+        ? pairsTest(pairs, steps[own.indexOf(draft)], own.length / drafts.length)
+        : poolTest(pairs, pool, spend(share(pool.arms)), pool.arms / drafts.length);
+    const [low, high] = intervalOf(pairs, test).map(Math.exp) as [number, number];
+    const ratio: Interval = [low, Math.exp(test.mean), high];
+    return { arm, class: name, speed: speedWord([low, high], margin), ratio, blocks, test, unequal };
+  });
+}
+
+interface Pool {
+  /** Arms that are judged by it. */
+  readonly arms: number;
+  readonly sd: number;
+  readonly df: number;
+}
+
+interface Draft {
+  readonly arm: string;
+  readonly class: string;
+  readonly blocks: number;
+  readonly pairs: Paired | null;
+  /** Null: judged by its own pairs. */
+  readonly pool: Pool | null;
+  readonly unequal: boolean;
+}
+
+function draftsOf(table: RateTable): Draft[] {
+  const { columns, rows } = completePart(table);
+  const isPoolable = columns.length >= 3 && columns[0] === 0 && rows.length >= POOL_FLOOR;
+  const unequal = isPoolable ? unequalArms(rows) : { apart: [], doubtful: [] };
+  const named = (list: readonly number[]): Set<number | undefined> =>
+    new Set(list.map((each) => columns[each]));
+  const loud = named([...unequal.apart, ...unequal.doubtful]);
+  const inError = columns.map((_, each) => each).filter((each) => !unequal.apart.includes(each));
+  const judged = columns.filter((arm) => arm !== 0 && !loud.has(arm));
+  // Two arms or a loud baseline leave nothing to pool; so do runs without any spread.
+  const model =
+    isPoolable && judged.length >= 2 && !loud.has(0)
+      ? blockModel(rows.map((row) => inError.map((each) => row[each] ?? 0)))
+      : null;
+  const pool =
+    model === null || model.error <= 1e-22
+      ? null
+      : { arms: judged.length, sd: Math.sqrt(2 * model.error), df: model.df };
+  return table.arms.slice(1).map((arm, index) => {
+    const differences = logRatios(table, index + 1);
     return {
-      speed,
-      ratio: [low, Math.exp(estimate.mean), high],
-      blocks,
-      detectable: isOpen ? minDetectableEffect(estimate.sd, estimate.n, test) : null,
-      needed: isOpen ? blocksNeeded(margin, estimate.sd, test) : null,
+      arm,
+      class: table.class,
+      blocks: differences.length,
+      pairs: pairedEstimate(differences),
+      pool: judged.includes(index + 1) ? pool : null,
+      unequal: loud.has(index + 1) || (isPoolable && loud.has(0)),
     };
   });
 }
 
-function logRatios(rates: Comparison['rates']): number[] {
-  return rates.flatMap(({ arm, base }) =>
-    arm === null || base === null || arm <= 0 || base <= 0 ? [] : [Math.log(arm / base)],
-  );
+function pairsTest({ n, mean, sd }: Paired, step: HolmStep | undefined, share: number): SpeedTest {
+  const { level, adjusted } = step ?? { level: FAMILY_ALPHA, adjusted: 1 };
+  return { method: 'own pairs', n, mean, sd, df: n - 1, level, pooledArms: 1, share, holmP: adjusted };
+}
+
+/** Dunnett's simultaneous level, said as the level of the one comparison. */
+function poolTest({ n, mean }: Paired, { arms, sd, df }: Pool, alpha: number, share: number): SpeedTest {
+  const level = tTwoSided(dunnettCritical(alpha, arms, df), df);
+  return { method: 'block model', n, mean, sd, df, level, pooledArms: arms, share, holmP: null };
+}
+
+function intervalOf(pairs: Paired, test: SpeedTest): [number, number] {
+  return pairedInterval({ ...pairs, sd: test.sd, df: test.df }, test.level);
 }
 
 /** From an interval of the ratio: a difference that is certain comes before one that is certainly small. */
-export function speedWord(interval: readonly [number, number], margin: number): SpeedVerdict {
+export function speedWord(
+  interval: readonly [number, number],
+  margin: number,
+): 'faster' | 'slower' | 'equivalent' | 'non-inferior' | 'inconclusive' {
   if (interval[0] > 1) return 'faster';
   if (interval[1] < 1) return 'slower';
   if (isEquivalent(interval, margin)) return 'equivalent';

@@ -6,14 +6,17 @@ import { geometricMean, type Known, maxKnown, medianKnown, ratio, scaled } from 
 import { armLabel, lossyInUse } from '../records/arm-label.ts';
 import type { JournalEvent } from '../records/journal.ts';
 import type { Plan, PlannedArm } from '../records/plan.ts';
-import type { ArmClassVerdict, Verdict } from '../records/verdict.ts';
+import type { ArmClassVerdict, Headline, Verdict } from '../records/verdict.ts';
 import { bytesPerToken, ceilingOf } from '../roofline/ceiling.ts';
-import { rounded } from '../stable-json.ts';
+import { deepRounded } from '../stable-json.ts';
 import { type ClassRun, classRun, totalsOf } from './aggregate.ts';
+import { executedOrder } from './executed.ts';
 import { verdictLine } from './lines.ts';
+import { headlineOf, speedNotes } from './notes.ts';
 import { judgeOutput, type OutputFinding, type SelfCheck, selfCheck } from './output.ts';
 import { type Attempt, replay } from './replay.ts';
-import { type Comparison, judgeSpeed, type SpeedFinding } from './speed.ts';
+import { recordedTest, type SpeedSection, speedSection, spreadInterval } from './speed-section.ts';
+import { isSteadier } from './spread.ts';
 import { brokenWindows, warningsOf } from './warnings.ts';
 
 export interface VerdictInput {
@@ -45,13 +48,15 @@ export function computeVerdict(input: VerdictInput): Verdict {
   const record = replay(plan, events);
   const ok = record.runs.flatMap((run) => (run.ok === null ? [] : [run.ok]));
   const context = contextOf(input, ok, bandwidthsOf(record.ceilings));
-  const rows = rowsOf(context).map(roundedRow);
+  const section = speedSection(plan, context.runsOf, { margin: plan.margin });
+  const rows = rowsOf(context, section).map(deepRounded);
   const broken = brokenWindows(plan, ok);
   const rateProblems = context.all.flatMap(({ attempt, problem, className }) =>
     problem === null ? [] : [`${attempt.planned.id} ${className}: ${problem}`],
   );
   const complete = record.runs.every((run) => run.ok !== null);
   const { device, self } = context;
+  const executed = executedOrder(events);
   return {
     schemaVersion: 1,
     protocol: plan.protocol,
@@ -69,9 +74,12 @@ export function computeVerdict(input: VerdictInput): Verdict {
       id: planned.id,
       status: run !== null ? 'ok' : attempts.length > 0 ? 'void' : 'missing',
     })),
+    executed,
     arms: rows,
+    headlines: headlinesOf(context, section).map(deepRounded),
+    components: section.components.map(deepRounded),
     ceilings: context.bandwidths,
-    warnings: warningsOf({ plan, replay: record, ok, device, broken, self, rateProblems, rows }),
+    warnings: warningsOf({ plan, replay: record, ok, device, broken, self, rateProblems, rows, executed }),
     journalSha256: input.journalSha256,
   };
 }
@@ -108,34 +116,25 @@ function contextOf(input: VerdictInput, ok: readonly Attempt[], bandwidths: Verd
 }
 
 /** Class by class, the baseline first: the arms of a class are read against each other, classes never. */
-function rowsOf(context: Context): ArmClassVerdict[] {
+function rowsOf(context: Context, section: SpeedSection): ArmClassVerdict[] {
   const { plan } = context.input;
-  const others = plan.arms.filter((arm) => arm.name !== plan.baseline);
-  const base = plan.arms.filter((arm) => arm.name === plan.baseline);
-  const comparisons = plan.workloads.flatMap(({ class: className }) =>
-    others.map(
-      (arm): Comparison => ({
-        arm: arm.name,
-        class: className,
-        rates: ratesOf(context, arm.name, className),
-      }),
-    ),
+  const ordered = [...plan.arms].sort(
+    (a, b) => Number(b.name === plan.baseline) - Number(a.name === plan.baseline),
   );
-  const speeds = judgeSpeed(comparisons, plan.margin);
   return plan.workloads.flatMap(({ class: className }) =>
-    [...base, ...others].map((arm) => {
-      const index = comparisons.findIndex((each) => each.arm === arm.name && each.class === className);
-      return rowOf(context, arm, className, speeds[index]);
-    }),
+    ordered.map((arm) => rowOf(context, arm, className, section)),
   );
 }
 
-function ratesOf({ input, runsOf }: Context, arm: string, className: string): Comparison['rates'] {
-  const base = runsOf(input.plan.baseline, className);
-  return runsOf(arm, className).map((run) => ({
-    arm: run.tokPerSec,
-    base: base.find((each) => each.attempt.planned.block === run.attempt.planned.block)?.tokPerSec ?? null,
-  }));
+function headlinesOf(context: Context, { headlines }: SpeedSection): Headline[] {
+  const { plan } = context.input;
+  return headlines.map((finding) => {
+    const arm = plan.arms.find((each) => each.name === finding.speed.arm);
+    if (arm === undefined) throw new Error(`the plan has no arm ${finding.speed.arm}`);
+    const outputs = plan.workloads.map(({ class: name }) => outputOf(context, arm, name));
+    const headline = headlineOf(finding, outputs, plan.margin);
+    return { ...headline, line: labelled(arm, headline.line) };
+  });
 }
 
 function outputOf({ input, runsOf, self }: Context, arm: PlannedArm, className: string): OutputFinding {
@@ -155,13 +154,11 @@ function baselineOutput({ self }: Context): OutputFinding {
   return { output: 'L0', reason: `the baseline: ${repeats}` };
 }
 
-function rowOf(
-  context: Context,
-  arm: PlannedArm,
-  className: string,
-  speed: SpeedFinding | undefined,
-): ArmClassVerdict {
+function rowOf(context: Context, arm: PlannedArm, className: string, section: SpeedSection): ArmClassVerdict {
   const { input, bandwidths, device } = context;
+  const speed = section.speed(arm.name, className);
+  const spread = section.spread(arm.name, className);
+  const robust = speed === undefined ? null : section.robust(arm.name, className);
   const runs = context.runsOf(arm.name, className);
   const output = speed === undefined ? baselineOutput(context) : outputOf(context, arm, className);
   const totals = totalsOf(runs.flatMap((run) => run.windows));
@@ -171,13 +168,19 @@ function rowOf(
   const ceiling = ceilingOf(perToken, bandwidths, device)?.tokPerSec ?? null;
   const problem =
     runs.find((run) => run.problem !== null)?.problem ?? (runs.length === 0 ? 'no run ended well' : null);
+  const steadier = speed !== undefined && isSteadier(output.output, speed, spread);
+  const baseSpread = section.spread(input.plan.baseline, className);
   return {
     arm: arm.name,
     class: className,
     output: output.output,
     outputReason: output.reason,
-    speed: speed?.speed ?? 'baseline',
+    speed: speed === undefined ? 'baseline' : steadier ? 'steadier' : speed.speed,
     ratio: speed?.ratio ?? null,
+    test: speed === undefined ? null : recordedTest(speed.test, speed.unequal),
+    robust,
+    spread: spreadInterval(spread),
+    spreadRatio: spread?.ratio ?? null,
     tokPerSec,
     tokensPerPass: ratio(totals.tokens, counters.passes),
     msPerPass: ratio(totals.decodeMs, counters.passes),
@@ -209,7 +212,8 @@ function rowOf(
       arm,
       speed === undefined
         ? baselineLine(tokPerSec, output, problem)
-        : verdictLine(output, speed, input.plan.margin, problem),
+        : verdictLine(output, speed, input.plan.margin, problem) +
+            speedNotes({ speed, robust, spread, baseSpread, steadier }),
     ),
   };
 }
@@ -231,24 +235,4 @@ function idsHash(runs: readonly ClassRun[], sha256: (text: string) => string): s
   const hashes = runs.flatMap((run) => run.windows.map((window) => window.idsSha256));
   if (hashes.length === 0 || hashes.includes(null)) return null;
   return sha256(hashes.map((hash) => `${hash}\n`).join(''));
-}
-
-function roundedRow(row: ArmClassVerdict): ArmClassVerdict {
-  const round = (value: Known): Known => (value === null ? null : rounded(value));
-  return {
-    ...row,
-    ratio: row.ratio === null ? null : [rounded(row.ratio[0]), rounded(row.ratio[1]), rounded(row.ratio[2])],
-    tokPerSec: round(row.tokPerSec),
-    tokensPerPass: round(row.tokensPerPass),
-    msPerPass: round(row.msPerPass),
-    prefillTokPerSec: round(row.prefillTokPerSec),
-    ttftMs: round(row.ttftMs),
-    loadS: round(row.loadS),
-    hostBytesPerToken: round(row.hostBytesPerToken),
-    deviceBytesPerToken: round(row.deviceBytesPerToken),
-    ceilingTokPerSec: round(row.ceilingTokPerSec),
-    ceilingShare: round(row.ceilingShare),
-    acceptance: round(row.acceptance),
-    perBlock: row.perBlock.map((each) => ({ ...each, tokPerSec: round(each.tokPerSec) })),
-  };
 }

@@ -6,6 +6,7 @@ import type { CountingRule } from '../records/answer.ts';
 import type { Plan } from '../records/plan.ts';
 import type { ArmClassVerdict } from '../records/verdict.ts';
 import { isHostDevice } from '../roofline/ceiling.ts';
+import { reorderedBlocks } from './executed.ts';
 import { percent, plural } from './lines.ts';
 import type { SelfCheck } from './output.ts';
 import type { Attempt, Replay, Window } from './replay.ts';
@@ -48,6 +49,8 @@ export interface Facts {
   /** `b1.p1.base prose: no token came …` */
   readonly rateProblems: readonly string[];
   readonly rows: readonly ArmClassVerdict[];
+  /** Runs that count in the order in which they were started. */
+  readonly executed: readonly string[];
 }
 
 /** In a fixed order, the gravest first. */
@@ -58,6 +61,7 @@ export function warningsOf(facts: Facts): string[] {
     ...facts.rateProblems.map((text) => `no rate for ${text}`),
     ...ceilingWarnings(facts.rows),
     ...foreignLoad(facts),
+    ...orderWarnings(facts),
     ...otherFlags(facts.ok),
     ...notSteady(facts.ok),
     ...memoryKept(facts.ok),
@@ -118,6 +122,13 @@ function foreignLoad({ plan, ok }: Facts): string[] {
         ]),
     ...(unknown === 0 ? [] : [`foreign load is unknown in ${unknown} of ${windows.length} windows`]),
   ];
+}
+
+/** Repeated runs come at the end of their block. */
+function orderWarnings({ plan, executed }: Facts): string[] {
+  const blocks = reorderedBlocks(plan, executed);
+  if (blocks.length === 0) return [];
+  return [`repeated runs changed the order of ${plural(blocks.length, 'block')}: ${blocks.join(', ')}`];
 }
 
 /** Told elsewhere with their numbers. */

@@ -1,0 +1,105 @@
+// All that a verdict says of speed: comparisons, spreads, headlines, components, of one set of tables. Knows rates of runs, no events.
+
+import type { Plan } from '../records/plan.ts';
+import type { ClassComponents, ComparisonTest, Interval, RobustEstimate } from '../records/verdict.ts';
+import { varianceComponents } from '../stats/components.ts';
+import { dunnettP } from '../stats/dunnett.ts';
+import { hodgesLehmann } from '../stats/hodges-lehmann.ts';
+import type { ClassRun } from './aggregate.ts';
+import { type HeadlineFinding, headlines } from './headline.ts';
+import { completePart, logRatios, type RateTable } from './rates.ts';
+import { judgeSpeed, type SpeedFinding, type SpeedRules, type SpeedTest } from './speed.ts';
+import { judgeSpread, type SpreadFinding } from './spread.ts';
+
+type RunsOf = (arm: string, className: string) => readonly ClassRun[];
+
+export interface SpeedSection {
+  readonly speed: (arm: string, className: string) => SpeedFinding | undefined;
+  readonly spread: (arm: string, className: string) => SpreadFinding | undefined;
+  readonly robust: (arm: string, className: string) => RobustEstimate | null;
+  readonly headlines: readonly HeadlineFinding[];
+  readonly components: readonly ClassComponents[];
+}
+
+export function speedSection(plan: Plan, runsOf: RunsOf, rules: SpeedRules): SpeedSection {
+  const tables = rateTables(plan, runsOf);
+  const speeds = judgeSpeed(tables, rules);
+  const spreads = judgeSpread(tables);
+  const is = (arm: string, name: string) => (each: { readonly arm: string; readonly class: string }) =>
+    each.arm === arm && each.class === name;
+  return {
+    speed: (arm, name) => speeds.find(is(arm, name)),
+    spread: (arm, name) => spreads.find(is(arm, name)),
+    robust: (arm, name) => robustOf(tables, arm, name),
+    headlines: headlines(tables, rules),
+    components: tables.map((table) => ({ class: table.class, ...componentsOf(table, runsOf) })),
+  };
+}
+
+/** One table a class, in the order of the plan: the baseline first, then the arms as planned. */
+export function rateTables(plan: Plan, runsOf: RunsOf): RateTable[] {
+  const others = plan.arms.map((arm) => arm.name).filter((name) => name !== plan.baseline);
+  const arms = [plan.baseline, ...others];
+  return plan.workloads.map(({ class: name }) => ({
+    class: name,
+    arms,
+    blocks: Array.from({ length: plan.blocks }, (_, index) =>
+      arms.map((arm) => runIn(runsOf(arm, name), index + 1)?.tokPerSec ?? null),
+    ),
+  }));
+}
+
+const runIn = (runs: readonly ClassRun[], block: number): ClassRun | undefined =>
+  runs.find((run) => run.attempt.planned.block === block);
+
+function robustOf(tables: readonly RateTable[], arm: string, className: string): RobustEstimate | null {
+  const table = tables.find((each) => each.class === className);
+  const differences = table === undefined ? [] : logRatios(table, table.arms.indexOf(arm));
+  const found = hodgesLehmann(differences);
+  if (found === null) return null;
+  const n = differences.length;
+  const mean = differences.reduce((sum, value) => sum + value, 0) / n;
+  const variance = differences.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1);
+  const [low, high] = found.interval;
+  return {
+    ratio: [Math.exp(low), Math.exp(found.estimate), Math.exp(high)],
+    // Normal noise parts the two by so much once in fifty; one wild block moves the mean by a whole standard error.
+    outlierDriven: Math.abs(found.estimate - mean) > 0.5 * Math.sqrt(variance / n),
+  };
+}
+
+/** Of the arms that ran in every block; a prompt counts where each of them has a rate for it. */
+function componentsOf(table: RateTable, runsOf: RunsOf): Omit<ClassComponents, 'class'> {
+  const { columns, rows } = completePart(table);
+  const runs = columns.map((column) => runsOf(table.arms[column] ?? '', table.class));
+  const requests = table.blocks.map((_, index) => {
+    const rates = runs.map((each) => requestRates(runIn(each, index + 1)));
+    const prompts = [...(rates[0]?.keys() ?? [])].filter((prompt) => rates.every((each) => each.has(prompt)));
+    return prompts.map((prompt) => rates.map((each) => each.get(prompt) ?? 0));
+  });
+  return varianceComponents(rows, requests);
+}
+
+function requestRates(run: ClassRun | undefined): Map<string, number> {
+  return new Map(
+    (run?.windows ?? []).flatMap(({ prompt, result }): [string, number][] => {
+      const { tokens, decodeMs } = result;
+      return tokens < 2 || decodeMs === null || decodeMs <= 0
+        ? []
+        : [[prompt, Math.log((tokens - 1) / decodeMs)]];
+    }),
+  );
+}
+
+/** What is kept of a test in a verdict. */
+export function recordedTest(test: SpeedTest | null, unequal: boolean): ComparisonTest | null {
+  if (test === null) return null;
+  const { method, level, df, sd, n, mean, pooledArms, share, holmP } = test;
+  const p = holmP ?? dunnettP((mean * Math.sqrt(n)) / sd, pooledArms, df);
+  return { method, p: Math.min(1, p / share), level, df, sd, unequal };
+}
+
+export function spreadInterval(finding: SpreadFinding | undefined): Interval | null {
+  const spread = finding?.spread ?? null;
+  return spread === null ? null : [spread.interval[0], spread.sd, spread.interval[1]];
+}
