@@ -48,30 +48,21 @@ constexpr Order<256> steps_order() {
   return order;
 }
 
-constexpr Order<320> trits_order() {
-  Order<320> order{};
-  for (int p = 0; p < 320; ++p) {
-    const int digit = p / 64, block = p % 32 / 16, i = p % 16;
-    int value = -1;
-    if (p % 64 < 32) {
-      value = 16 * digit + i;
-    } else if (i >= 4 && i < 12) {
-      value = 80 + 8 * digit + (i - 4);
-    } else if (i >= 12 && i < 14 && digit < 4) {
-      value = 120 + 2 * digit + (i - 12);
-    }
-    order[static_cast<size_t>(p)] = static_cast<int16_t>(value < 0 ? -1 : 128 * block + value);
+constexpr Order<512> trits_order() {
+  Order<512> order{};
+  for (int p = 0; p < 512; ++p) {
+    order[static_cast<size_t>(p)] = static_cast<int16_t>(p % 64 / 16 * 128 + p / 64 * 16 + p % 16);
   }
   return order;
 }
 
 constexpr Order<256> kPairsOrder = pairs_order(), kQuartersOrder = quarters_order(),
                      kStepsOrder = steps_order(), kNibblesOrder = nibbles_order();
-constexpr Order<320> kTritsOrder = trits_order();
+constexpr Order<512> kTritsOrder = trits_order();
 
-// A chunk's values as integers, with a zero behind them that gaps of an order read.
+// 256 values as integers.
 struct Rounded {
-  int16_t q[kIntChunk + 1];
+  int16_t q[kIntChunk];
   float scale;
 };
 
@@ -95,7 +86,7 @@ void round_chunk(const float* x, size_t n, Rounded& out) {
     largest = std::max(largest, std::bit_cast<uint32_t>(x[i]) & 0x7fffffffu);
   }
   const Scales scales = scales_of(largest);
-  std::fill(out.q, out.q + kIntChunk + 1, int16_t{0});
+  std::fill(out.q, out.q + kIntChunk, int16_t{0});
   out.scale = scales.scale;
   if (scales.factor == 0.f) return;
   // Adding 1.5 * 2^23 leaves the nearest integer in the low bits, ties to even.
@@ -105,8 +96,6 @@ void round_chunk(const float* x, size_t n, Rounded& out) {
                                     std::bit_cast<int32_t>(kMagic));
   }
 }
-
-size_t source_of(int16_t value) { return value < 0 ? kIntChunk : static_cast<size_t>(value); }
 
 void split(int16_t q, int8_t& hi, int8_t& lo) {
   lo = static_cast<int8_t>(q);
@@ -118,15 +107,27 @@ void lay_out(const Rounded& in, PairsChunk& out) {
   out.scale = in.scale;
 }
 
-template <size_t N>
-void lay_out(const Rounded& in, const Order<N>& order, SplitChunk<N>& out) {
+void lay_out(const Rounded& in, QuartersChunk& out) {
   std::fill(out.offset, out.offset + kIntLanes, 0);
-  for (size_t p = 0; p < N; ++p) {
-    const int16_t q = in.q[source_of(order[p])];
+  for (size_t p = 0; p < kIntChunk; ++p) {
+    const int16_t q = in.q[static_cast<size_t>(kQuartersOrder[p])];
     split(q, out.hi[p], out.lo[p]);
     out.offset[p % 64 / 4] -= q;
   }
   out.scale = in.scale;
+}
+
+// Half a chunk: the other one may be another thread's.
+void lay_out(const Rounded& in, size_t half, TritsChunk& out) {
+  const size_t lanes = kIntLanes / 2;
+  std::fill(out.offset + half * lanes, out.offset + (half + 1) * lanes, 0);
+  std::fill(out.scale + half * lanes, out.scale + (half + 1) * lanes, in.scale);
+  for (size_t p = 0; p < TritsChunk::kPositions; ++p) {
+    if (p % 64 / 32 != half) continue;
+    const int16_t q = in.q[static_cast<size_t>(kTritsOrder[p]) % kIntChunk];
+    split(q, out.hi[p], out.lo[p]);
+    out.offset[p % 64 / 4] -= q;
+  }
 }
 
 void lay_out(const Rounded& in, NibblesChunk& out) {
@@ -213,11 +214,25 @@ const int16_t* chunk_order(RowLayout layout) {
   return nullptr;
 }
 
-size_t chunk_positions(RowLayout layout) { return layout == RowLayout::kTrits ? 320 : kIntChunk; }
+size_t chunk_positions(RowLayout layout) {
+  return layout == RowLayout::kTrits ? TritsChunk::kPositions : kIntChunk;
+}
 
 size_t quantised_row_bytes(RowLayout layout, size_t k) {
-  return (k + kIntChunk - 1) / kIntChunk * chunk_bytes(layout);
+  const size_t positions = chunk_positions(layout);
+  return (k + positions - 1) / positions * chunk_bytes(layout);
 }
+
+namespace {
+
+// Zeros where a row ends in the middle of its last chunk of trits.
+void clear_behind(RowLayout layout, size_t k, void* row) {
+  const size_t scales = (k + kIntChunk - 1) / kIntChunk;
+  if (layout != RowLayout::kTrits || scales % 2 == 0) return;
+  lay_out(Rounded{}, 1, static_cast<TritsChunk*>(row)[scales / 2]);
+}
+
+}  // namespace
 
 void quantise_row(RowLayout layout, const float* x, size_t k, size_t begin, size_t end, void* row) {
   size_t i = begin;
@@ -231,7 +246,8 @@ void quantise_row(RowLayout layout, const float* x, size_t k, size_t begin, size
       }
     }
   }
-  if (i < end) quantise_row_portable(layout, x, k, i, end, row);
+  if (i < end) return quantise_row_portable(layout, x, k, i, end, row);
+  if (end == k) clear_behind(layout, k, row);
 }
 
 void quantise_row_portable(RowLayout layout, const float* x, size_t k, size_t begin, size_t end,
@@ -249,19 +265,20 @@ void quantise_row_portable(RowLayout layout, const float* x, size_t k, size_t be
         lay_out(rounded, static_cast<PairsChunk*>(row)[c]);
         break;
       case RowLayout::kQuarters:
-        lay_out(rounded, kQuartersOrder, static_cast<QuartersChunk*>(row)[c]);
+        lay_out(rounded, static_cast<QuartersChunk*>(row)[c]);
         break;
       case RowLayout::kSteps:
         lay_out(rounded, static_cast<StepsChunk*>(row)[c]);
         break;
       case RowLayout::kTrits:
-        lay_out(rounded, kTritsOrder, static_cast<TritsChunk*>(row)[c]);
+        lay_out(rounded, c % 2, static_cast<TritsChunk*>(row)[c / 2]);
         break;
       case RowLayout::kNibbles:
         lay_out(rounded, static_cast<NibblesChunk*>(row)[c]);
         break;
     }
   }
+  if (end == k) clear_behind(layout, k, row);
 }
 
 }  // namespace rota

@@ -24,27 +24,31 @@ enum class RowLayout : uint8_t {
   kPairs,     // Q8_0: words; of every two blocks their first halves, then their second halves
   kQuarters,  // Q2_0: value 4i + s of a block in plane s, planes of four blocks side by side
   kSteps,     // Q3_K, Q2_K: both halves' weights of a step (two bits of a byte) side by side
-  kTrits,  // PTQ1_0: by digit; of two blocks bytes 0..15 each, then 12..27 with gaps but at 16..25
-  kNibbles,  // MXFP4: of every four blocks their first halves, then their second halves
+  kTrits,     // PTQ1_0: of every four blocks sixteen values each
+  kNibbles,   // MXFP4: of every four blocks their first halves, then their second halves
 };
 inline constexpr size_t kRowLayouts = 6;
 RowLayout row_layout(Format f);
 
+// A layout's chunk: kPositions values, of which each kIntChunk have a scale.
 struct alignas(64) PairsChunk {
   static constexpr size_t kPositions = kIntChunk;
   int16_t x[kPositions];
   float scale;
 };
-template <size_t N>
-struct alignas(64) SplitChunk {
-  static constexpr size_t kPositions = N;
-  int8_t hi[N], lo[N];
+struct alignas(64) QuartersChunk {
+  static constexpr size_t kPositions = kIntChunk;
+  int8_t hi[kPositions], lo[kPositions];
   // Minus the sum of each lane's values: codes count from 0, the smallest weight is -1 scale.
   int32_t offset[kIntLanes];
   float scale;
 };
-using QuartersChunk = SplitChunk<256>;
-using TritsChunk = SplitChunk<320>;
+struct alignas(64) TritsChunk {
+  static constexpr size_t kPositions = 2 * kIntChunk;
+  int8_t hi[kPositions], lo[kPositions];
+  int32_t offset[kIntLanes];  // as above
+  float scale[kIntLanes];     // of a lane's values: lanes 0..7 have the first 256
+};
 struct alignas(64) NibblesChunk {
   static constexpr size_t kPositions = kIntChunk;
   int8_t hi[kPositions], lo[kPositions];
@@ -62,7 +66,7 @@ struct alignas(64) StepsChunk {
   float scale;
 };
 
-// Position -> value of the chunk, or -1 for a gap. `positions` of the layout's chunk.
+// Position -> value of the chunk, for all positions of the layout's chunk.
 const int16_t* chunk_order(RowLayout layout);
 size_t chunk_positions(RowLayout layout);
 
@@ -71,8 +75,9 @@ size_t quantised_row_bytes(RowLayout layout, size_t k);
 
 // Writes the chunks that hold values [begin, end) of a row; begin is a multiple of 256, end is k or
 // one too. `row` is aligned to 64. A value becomes round(x * 32512 / amax) of its chunk, ties to
-// even; what lies behind k is 0. A chunk that holds a NaN or an infinity has that for its scale, so
-// that every output it meets is NaN or infinite; one whose largest magnitude is below 1e-30 is 0.
+// even; what lies behind k is 0, to the end of the layout's chunk. A chunk that holds a NaN or an
+// infinity has that for its scale, so that every output it meets is NaN or infinite; one whose
+// largest magnitude is below 1e-30 is 0.
 void quantise_row(RowLayout layout, const float* x, size_t k, size_t begin, size_t end, void* row);
 // The same without the CPU's vector instructions, for tests.
 void quantise_row_portable(RowLayout layout, const float* x, size_t k, size_t begin, size_t end,

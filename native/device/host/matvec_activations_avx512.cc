@@ -9,19 +9,16 @@ namespace {
 
 inline __m512i load64(const void* p) { return _mm512_loadu_si512(p); }
 
-// For each 64 positions of a layout: the value they take (of 256), and which are no gaps.
+// For each 64 positions of a layout: the value they take (of 256).
 struct Places {
-  alignas(64) uint8_t from[5][64];
-  alignas(64) uint8_t valid[5][64];  // 255, or 0
+  alignas(64) uint8_t from[4][64];
 };
 
 Places places_of(RowLayout layout) {
   Places out{};
   const int16_t* order = chunk_order(layout);
   for (size_t p = 0; p < chunk_positions(layout); ++p) {
-    if (order[p] < 0) continue;
     out.from[p / 64][p % 64] = static_cast<uint8_t>(order[p]);
-    out.valid[p / 64][p % 64] = 255;
   }
   return out;
 }
@@ -31,10 +28,10 @@ struct Bytes {
   __m512i hi[4], lo[4];
 };
 
-inline __m512i moved(const __m512i* source, __m512i from, __m512i valid) {
+inline __m512i moved(const __m512i* source, __m512i from) {
   const __m512i low = _mm512_permutex2var_epi8(source[0], from, source[1]);
   const __m512i high = _mm512_permutex2var_epi8(source[2], from, source[3]);
-  return _mm512_and_si512(valid, _mm512_mask_mov_epi8(low, _mm512_movepi8_mask(from), high));
+  return _mm512_mask_mov_epi8(low, _mm512_movepi8_mask(from), high);
 }
 
 inline __m512i sums_of_four(__m512i start, __m512i bytes) {
@@ -55,9 +52,9 @@ void lay_out(const Bytes& in, const Places& places, size_t groups, int factor, i
   for (size_t g = 0; g < groups; ++g) {
     __m512i hi_sum = _mm512_setzero_si512(), lo_sum = hi_sum;
     for (size_t s = g * per_group; s < (g + 1) * per_group; ++s) {
-      const __m512i from = load64(places.from[s]), valid = load64(places.valid[s]);
-      const __m512i hi = moved(in.hi, from, valid);
-      const __m512i lo = moved(in.lo, from, valid);
+      const __m512i from = load64(places.from[s]);
+      const __m512i hi = moved(in.hi, from);
+      const __m512i lo = moved(in.lo, from);
       _mm512_storeu_si512(out.hi + 64 * s, hi);
       _mm512_storeu_si512(out.lo + 64 * s, lo);
       hi_sum = sums_of_four(hi_sum, hi);
@@ -91,6 +88,35 @@ void lay_out_steps(const Bytes& in, StepsChunk& out) {
     out.lo_sums[at] = static_cast<int16_t>(-4 * lo_sum);
     out.offset -= 124 * (256 * hi_sum + lo_sum);
   }
+}
+
+// A register's four quarters, of a block's values each four steps of sixteen.
+inline void store_trits(const __m512i* values, int8_t* to) {
+  alignas(64) int8_t from[kIntChunk];
+  for (size_t s = 0; s < 4; ++s) _mm512_store_si512(from + 64 * s, values[s]);
+  for (size_t i = 0; i < 16; ++i) {
+    const __m128i some = _mm_load_si128(reinterpret_cast<const __m128i*>(from + 16 * i));
+    _mm_store_si128(reinterpret_cast<__m128i*>(to + i % 8 * 64 + i / 8 * 16), some);
+  }
+}
+
+inline __m128i add_quarters(__m512i v) {
+  const __m256i half = _mm256_add_epi32(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
+  return _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+}
+
+void lay_out_trits(const Bytes& in, float scale, size_t half, TritsChunk& out) {
+  store_trits(in.hi, out.hi + 32 * half);
+  store_trits(in.lo, out.lo + 32 * half);
+  for (size_t b = 0; b < 2; ++b) {
+    const __m512i none = _mm512_setzero_si512();
+    const __m512i hi = sums_of_four(sums_of_four(none, in.hi[2 * b]), in.hi[2 * b + 1]);
+    const __m512i lo = sums_of_four(sums_of_four(none, in.lo[2 * b]), in.lo[2 * b + 1]);
+    const __m128i all = _mm_add_epi32(_mm_slli_epi32(add_quarters(hi), 8), add_quarters(lo));
+    _mm_store_si128(reinterpret_cast<__m128i*>(out.offset + 8 * half + 4 * b),
+                    _mm_sub_epi32(_mm_setzero_si128(), all));
+  }
+  _mm256_store_ps(out.scale + 8 * half, _mm256_set1_ps(scale));
 }
 
 inline __m512i rounded(const float* x, __m512 factor) {
@@ -138,7 +164,6 @@ uint32_t chunk_magnitude_avx512(const float* x) {
 void round_chunk_avx512(RowLayout layout, const float* x, float factor, float scale, size_t c,
                         void* row) {
   static const Places kQuarters = places_of(RowLayout::kQuarters);
-  static const Places kTrits = places_of(RowLayout::kTrits);
   static const Places kNibbles = places_of(RowLayout::kNibbles);
   const __m512 factors = _mm512_set1_ps(factor);
   if (layout == RowLayout::kPairs) {
@@ -150,9 +175,7 @@ void round_chunk_avx512(RowLayout layout, const float* x, float factor, float sc
     lay_out(split(x, factors), kQuarters, 1, 1, out.offset, out);
     out.scale = scale;
   } else if (layout == RowLayout::kTrits) {
-    auto& out = static_cast<TritsChunk*>(row)[c];
-    lay_out(split(x, factors), kTrits, 1, 1, out.offset, out);
-    out.scale = scale;
+    lay_out_trits(split(x, factors), scale, c % 2, static_cast<TritsChunk*>(row)[c / 2]);
   } else if (layout == RowLayout::kNibbles) {
     auto& out = static_cast<NibblesChunk*>(row)[c];
     lay_out(split(x, factors), kNibbles, 2, 12, out.offset[0], out);

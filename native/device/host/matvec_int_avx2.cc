@@ -104,65 +104,6 @@ struct Q2_0 {
   }
 };
 
-struct PTQ1_0 {
-  static constexpr size_t kBytes = 2 * 28;
-  using Chunk = TritsChunk;
-  using Lanes = SixteenLanes;
-  static constexpr int kStreams = 1, kOutputs = 4;
-  static inline float reduce(const Lanes& acc) { return reduce_sixteen(acc); }
-
-  struct Half {  // bytes 0..15 of two blocks, or 12..27, of which all but 16..25 meet zeros
-    __m256i digit[5];
-  };
-  struct Weights {
-    Half half[2];
-    __m256 d;
-  };
-  // A digit is 3 * byte / 256, that is (byte > 85) + (byte > 170); then the byte is tripled. Bytes
-  // are moved by 128, since comparisons are signed: tripling keeps that distance modulo 256.
-  static inline void decode_half(const uint8_t* p, Half& w) {
-    __m256i bytes = _mm256_xor_si256(load_halves(p, p + 28), _mm256_set1_epi8(-128));
-    const __m256i one_each = _mm256_set1_epi8(1);
-#pragma GCC unroll 5
-    for (int n = 0; n < 5; ++n) {
-      const __m256i zeros = _mm256_cmpgt_epi8(_mm256_set1_epi8(86 - 128), bytes);
-      const __m256i twos = _mm256_cmpgt_epi8(bytes, _mm256_set1_epi8(170 - 128));
-      w.digit[n] = _mm256_sub_epi8(_mm256_add_epi8(zeros, one_each), twos);
-      bytes = _mm256_add_epi8(_mm256_add_epi8(bytes, bytes), bytes);
-    }
-  }
-  // At most 5 digits * 2 products of 2 * 128 in 16 bits.
-  static inline void apply_half(const Half& w, __m256 d, const Chunk& x, size_t h, Lanes& acc) {
-    const int8_t *hi_at = x.hi + 32 * h, *lo_at = x.lo + 32 * h;
-    __m256i hi = _mm256_maddubs_epi16(w.digit[0], load32(hi_at));
-    __m256i lo = _mm256_maddubs_epi16(w.digit[0], load32(lo_at));
-#pragma GCC unroll 4
-    for (size_t n = 1; n < 5; ++n) {
-      hi = _mm256_add_epi16(hi, _mm256_maddubs_epi16(w.digit[n], load32(hi_at + 64 * n)));
-      lo = _mm256_add_epi16(lo, _mm256_maddubs_epi16(w.digit[n], load32(lo_at + 64 * n)));
-    }
-    const __m256i sums = join(hi, lo, load32(x.offset + 8 * h));
-    close(acc.half[h], _mm256_mul_ps(_mm256_cvtepi32_ps(sums), d), x.scale);
-  }
-  static inline void decode(const uint8_t* p, Weights& w) {
-    decode_half(p, w.half[0]);
-    decode_half(p + 12, w.half[1]);
-    w.d = scales_of(p + 26, p + 54);
-  }
-  static inline void apply(const Weights& w, const Chunk& x, Lanes& acc) {
-    apply_half(w.half[0], w.d, x, 0, acc);
-    apply_half(w.half[1], w.d, x, 1, acc);
-  }
-  static inline void one(const uint8_t* p, const Chunk& x, Lanes& acc) {
-    const __m256 d = scales_of(p + 26, p + 54);
-    Half w;
-    decode_half(p, w);
-    apply_half(w, d, x, 0, acc);
-    decode_half(p + 12, w);
-    apply_half(w, d, x, 1, acc);
-  }
-};
-
 }  // namespace
 
 void matvec_int_avx2(Format f, const void* w, size_t out_begin, size_t out_end, size_t k,
@@ -182,8 +123,7 @@ void matvec_int_avx2(Format f, const void* w, size_t out_begin, size_t out_end, 
     case Format::kMXFP4:
       return matvec_mxfp4_avx2(bytes, out_begin, out_end, k, x, rows, y);
     case Format::kPTQ1_0:
-      return MatvecIntTiles<Variant<PTQ1_0>>::run(bytes, k / 128 * 28, out_begin, out_end, k, x,
-                                                  rows, y);
+      return matvec_ptq1_0_avx2(bytes, out_begin, out_end, k, x, rows, y);
     default:
       return;  // the format has no layout of activations: its rows never come here
   }

@@ -69,7 +69,8 @@ struct Variant : Format {
     for (int i = 0; i < kN; ++i) Format::apply(w[i], x, acc.of[i]);
   }
   template <int kN>
-  static inline void one(const uint8_t* p, size_t apart, const Chunk& x, Lanes<kN>& acc) {
+  [[gnu::always_inline]] static inline void one(const uint8_t* p, size_t apart, const Chunk& x,
+                                                Lanes<kN>& acc) {
 #pragma GCC unroll 4
     for (size_t i = 0; i < kN; ++i) Format::one(p + i * apart, x, acc.of[i]);
   }
@@ -87,6 +88,8 @@ struct Variant : Format {
 }  // namespace
 
 // The formats whose code is in a file of its own; arguments as of matvec_int_rows.
+void matvec_ptq1_0_avx2(const uint8_t* w, size_t out_begin, size_t out_end, size_t k,
+                        const void* const* x, int rows, float* const* y);
 void matvec_q3_k_avx2(const uint8_t* w, size_t out_begin, size_t out_end, size_t k,
                       const void* const* x, int rows, float* const* y);
 void matvec_q2_k_avx2(const uint8_t* w, size_t out_begin, size_t out_end, size_t k,

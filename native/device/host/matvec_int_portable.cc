@@ -1,6 +1,8 @@
 // The scalar reference of the integer kernel: a chunk's codes by position, then 16 lanes a row.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "base/check.h"
@@ -13,10 +15,13 @@
 namespace rota {
 namespace {
 
-// 256 weights of one output. A group is a run of positions whose lanes are scaled together.
+constexpr size_t kMostPositions = TritsChunk::kPositions;
+
+// A layout's chunk of weights of one output. A group is a run of positions whose lanes are scaled
+// together.
 struct Codes {
-  int32_t
-      code[320];  // by position: from 0 up; Q8_0 signed; Q3_K signed, times its sub-block's scale
+  int32_t code[kMostPositions];  // by position: from 0 up; Q8_0 signed; Q3_K signed, times its
+                                 // sub-block's scale
   int groups;
   float scale[4][kIntLanes];
   int sub_offset[16];  // Q2_K: what a sub-block's weights have less, times offset_scale
@@ -24,10 +29,10 @@ struct Codes {
 };
 
 struct Values {
-  int32_t x[320];           // by position
-  const int32_t* offset;    // of the lanes of a group, or nullptr
-  const StepsChunk* steps;  // or nullptr
-  float scale;
+  int32_t x[kMostPositions];  // by position
+  const int32_t* offset;      // of the lanes of a group, or nullptr
+  const StepsChunk* steps;    // or nullptr
+  float scale[kIntLanes];
 };
 
 template <typename Block>
@@ -37,12 +42,10 @@ Block block_at(const uint8_t* chunk, size_t b) {
   return block;
 }
 
-// natural[256] by weight.
+// natural[] by weight.
 void place(RowLayout layout, const int* natural, Codes& out) {
   const int16_t* order = chunk_order(layout);
-  for (size_t p = 0; p < chunk_positions(layout); ++p) {
-    out.code[p] = order[p] < 0 ? 0 : natural[order[p]];
-  }
+  for (size_t p = 0; p < chunk_positions(layout); ++p) out.code[p] = natural[order[p]];
 }
 
 void decode_q8_0(const uint8_t* chunk, int* natural, Codes& out) {
@@ -99,20 +102,18 @@ void decode_mxfp4(const uint8_t* chunk, int* natural, Codes& out) {
 }
 
 void decode_ptq1_0(const uint8_t* chunk, int* natural, Codes& out) {
-  for (size_t b = 0; b < 2; ++b) {
+  for (size_t b = 0; b < 4; ++b) {
     const auto block = block_at<BlockPTQ1_0>(chunk, b);
     int* to = natural + 128 * b;
     for (int w = 0; w < 80; ++w) to[w] = ptq1_0_trit(block.qs[w % 16], w / 16);
     for (int w = 0; w < 40; ++w) to[80 + w] = ptq1_0_trit(block.qs[16 + w % 8], w / 8);
     for (int w = 0; w < 8; ++w) to[120 + w] = ptq1_0_trit(block.qh[w % 2], w / 2);
-    for (size_t j = 0; j < kIntLanes; ++j) {
-      if (j / 4 % 2 == b) out.scale[0][j] = fp16_to_float(block.d);
-    }
+    for (size_t j = 0; j < 4; ++j) out.scale[0][4 * b + j] = fp16_to_float(block.d);
   }
 }
 
 void decode(Format f, const uint8_t* chunk, Codes& out) {
-  int natural[kIntChunk];
+  int natural[kMostPositions];
   out.groups = 1;
   out.offset_scale = 0;
   switch (f) {
@@ -143,7 +144,11 @@ void decode(Format f, const uint8_t* chunk, Codes& out) {
 template <typename Chunk>
 void read_split(const Chunk& chunk, Values& out) {
   for (size_t p = 0; p < Chunk::kPositions; ++p) out.x[p] = 256 * chunk.hi[p] + chunk.lo[p];
-  out.scale = chunk.scale;
+  if constexpr (std::is_array_v<decltype(chunk.scale)>) {
+    std::copy(chunk.scale, chunk.scale + kIntLanes, out.scale);
+  } else {
+    std::fill(out.scale, out.scale + kIntLanes, chunk.scale);
+  }
 }
 
 void read(RowLayout layout, const void* row, size_t c, Values& out) {
@@ -152,7 +157,7 @@ void read(RowLayout layout, const void* row, size_t c, Values& out) {
   if (layout == RowLayout::kPairs) {
     const PairsChunk& chunk = static_cast<const PairsChunk*>(row)[c];
     for (size_t p = 0; p < kIntChunk; ++p) out.x[p] = chunk.x[p];
-    out.scale = chunk.scale;
+    std::fill(out.scale, out.scale + kIntLanes, chunk.scale);
   } else if (layout == RowLayout::kQuarters) {
     const QuartersChunk& chunk = static_cast<const QuartersChunk*>(row)[c];
     read_split(chunk, out);
@@ -199,7 +204,7 @@ void accumulate(Format format, const Codes& codes, const Values& values, float* 
     }
     t[0] = std::fma(static_cast<float>(less), codes.offset_scale, t[0]);
   }
-  for (size_t j = 0; j < kIntLanes; ++j) acc[j] = std::fma(t[j], values.scale, acc[j]);
+  for (size_t j = 0; j < kIntLanes; ++j) acc[j] = std::fma(t[j], values.scale[j], acc[j]);
 }
 
 constexpr size_t kMostChunkBytes = 8 * sizeof(BlockQ8_0);
@@ -210,7 +215,8 @@ void matvec_int_portable(Format f, const void* w, size_t out_begin, size_t out_e
                          const void* const* x, int rows, float* const* y) {
   const RowLayout layout = row_layout(f);
   const FormatInfo& info = format_info(f);
-  const size_t chunk_bytes = kIntChunk / info.block_weights * info.block_bytes;
+  const size_t positions = chunk_positions(layout);
+  const size_t chunk_bytes = positions / info.block_weights * info.block_bytes;
   const size_t bytes = k / info.block_weights * info.block_bytes;
   Codes codes;
   Values values;
@@ -219,7 +225,7 @@ void matvec_int_portable(Format f, const void* w, size_t out_begin, size_t out_e
     for (int first = 0; first < rows; first += kRowTile) {
       const int count = rows - first < kRowTile ? rows - first : kRowTile;
       float acc[kRowTile][kIntLanes] = {};
-      for (size_t c = 0; c * kIntChunk < k; ++c) {
+      for (size_t c = 0; c * positions < k; ++c) {
         uint8_t chunk[kMostChunkBytes] = {};
         const size_t left = bytes - c * chunk_bytes;
         std::memcpy(chunk, row + c * chunk_bytes, left < chunk_bytes ? left : chunk_bytes);

@@ -61,6 +61,7 @@ struct Problem {
     const RowLayout layout = row_layout(format);
     const size_t bytes = quantised_row_bytes(layout, k);
     AlignedBuffer quantised = AlignedBuffer::allocate(rows * bytes).value();
+    std::memset(quantised.data(), 0xff, rows * bytes);  // NaNs where nothing is written
     std::vector<float> y(rows * out, -1.f);
     std::vector<const void*> in;
     std::vector<float*> to;
@@ -245,32 +246,9 @@ TEST_CASE("a row's bits depend neither on the rows beside it nor on the split of
   }
 }
 
-TEST_CASE("rows quantised by pieces are the row; a NaN or an infinity reaches every output") {
+TEST_CASE("a NaN or an infinity reaches every output, the smallest values none") {
   for (const Format f : kIntFormats) {
-    const RowLayout layout = row_layout(f);
-    Problem p(f, 3, 1024, 1);
-    const size_t bytes = quantised_row_bytes(layout, p.k);
-    CHECK(bytes % 64 == 0);
-    AlignedBuffer whole = AlignedBuffer::allocate(bytes).value();
-    AlignedBuffer pieces = AlignedBuffer::allocate(bytes).value();
-    std::memset(whole.data(), 0, bytes);
-    std::memset(pieces.data(), 0, bytes);
-    quantise_row(layout, p.x.data(), p.k, 0, p.k, whole.data());
-    for (size_t i = 0; i < p.k; i += 256) {
-      quantise_row(layout, p.x.data(), p.k, i, i + 256, pieces.data());
-    }
-    CHECK(std::memcmp(whole.data(), pieces.data(), bytes) == 0);
-    // Without vector instructions, ties (of a largest of 32512) included.
-    for (const float step : {1.f, 0.5f}) {
-      for (size_t i = 0; i < p.k; ++i) {
-        if (step < 1) p.x[i] = i % 256 == 0 ? 32512.f : step * static_cast<float>(i % 511) - 90;
-      }
-      std::memset(whole.data(), 0, bytes);
-      std::memset(pieces.data(), 0, bytes);
-      quantise_row(layout, p.x.data(), p.k, 0, p.k, whole.data());
-      quantise_row_portable(layout, p.x.data(), p.k, 0, p.k, pieces.data());
-      CHECK(std::memcmp(whole.data(), pieces.data(), bytes) == 0);
-    }
+    const Problem p(f, 3, 1024, 1);
     for (const float bad :
          {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
           -std::numeric_limits<float>::infinity()}) {

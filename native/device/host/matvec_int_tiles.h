@@ -18,7 +18,7 @@ inline void prefetch(const uint8_t* at) {
 }
 
 // A variant F has
-//   kBytes                          of a chunk of 256 weights
+//   kBytes                          of a chunk of weights
 //   kStreams                        outputs of a single row in flight: they share its activations
 //   kOutputs                        outputs that share a loaded chunk of many rows
 //   Chunk                           of the activations
@@ -34,8 +34,8 @@ struct MatvecIntTiles {
   using Chunk = typename F::Chunk;
   template <int kN>
   using Lanes = typename F::template Lanes<kN>;
-  static constexpr int kRows = 16;       // rows that share a decoded chunk
-  static constexpr size_t kChunk = 256;  // kIntChunk
+  static constexpr int kRows = 16;  // rows that share a decoded chunk
+  static constexpr size_t kChunk = Chunk::kPositions;
 
   static void run(const uint8_t* w, size_t row_bytes, size_t begin, size_t end, size_t k,
                   const void* const* x, int rows, float* const* y) {
