@@ -75,7 +75,7 @@ const APART = 0.001;
  * the first column alone, whose spread is in every comparison. Simulated for 3, 4 and 6 arms and 4 to 8 blocks with one column up
  * to 6 times as loud: the family errs in about 5 % where it was up to 19 % without the test.
  */
-const DOUBTFUL = 0.3;
+const DOUBTFUL = 0.4;
 const DOUBTFUL_FIRST = 0.15;
 
 /** Columns whose spread is not that of the others; all are to be compared with the first. Column numbers are those of the table. */

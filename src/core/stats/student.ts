@@ -21,9 +21,20 @@ export function tTwoSided(t: number, df: number): number {
   return incompleteBeta(df / (df + t * t), df / 2, 0.5);
 }
 
-/** The t with P(T ≤ t) = p, by bisection on the tail probability. */
+/** A verdict asks for the same few quantiles again and again. */
+const known = new Map<string, number>();
+
+/** The t with P(T ≤ t) = p. */
 export function tQuantile(p: number, df: number): number {
   if (!(p > 0 && p < 1)) throw new RangeError(`p must be inside 0 and 1, got ${p}`);
+  const key = `${p} ${df}`;
+  const found = known.get(key) ?? quantileByBisection(p, df);
+  known.set(key, found);
+  return found;
+}
+
+/** By bisection on the tail probability. */
+function quantileByBisection(p: number, df: number): number {
   if (p === 0.5) return 0;
   const tail = 2 * Math.min(p, 1 - p);
   let low = 0;

@@ -6,6 +6,8 @@ import { tTwoSided } from '../stats/student.ts';
 import { FAMILY_ALPHA, POOL_FLOOR, type SpeedTest } from './speed.ts';
 
 const POWER = 0.8;
+/** Power that the doubt about equal arms costs a pooled test on a quiet machine, by calibration. */
+const DOUBT_COST = 0.1;
 
 export interface Sight {
   /** The smallest share that these blocks could have seen with 80 % power, from the spread they showed. */
@@ -28,5 +30,5 @@ export function plannedLevel(comparedArms: number, classes: number, blocks: numb
   if (comparedArms < 2 || blocks < POOL_FLOOR) return { alpha: FAMILY_ALPHA / comparisons, power: POWER };
   const df = (blocks - 1) * comparedArms;
   const critical = dunnettCritical(FAMILY_ALPHA / classes, comparedArms, df);
-  return { alpha: tTwoSided(critical, df), power: POWER, dfPerBlock: comparedArms };
+  return { alpha: tTwoSided(critical, df), power: POWER + DOUBT_COST, dfPerBlock: comparedArms };
 }
