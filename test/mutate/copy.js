@@ -20,10 +20,6 @@ import { STAMP, sourcesDigest } from '../../bin/setup/typescript.js';
 const COPIED = ['native', 'src', 'test', 'bin', 'engines', 'protocols', 'docs', 'README.md'];
 const SETTINGS = ['package.json', 'package-lock.json', 'tsconfig.json', 'vitest.config.ts'];
 
-// A mistake may leave a parameter or a variable unused: it must be caught by a test, not by a warning.
-const UNUSED_IS_FINE =
-  '-DCMAKE_CXX_FLAGS=-Wno-error=unused-parameter -Wno-error=unused-variable -Wno-error=unused-function';
-
 /**
  * @param {string} command
  * @param {string[]} args
@@ -48,7 +44,8 @@ function mirror(from, to, skip) {
   }
   mkdirSync(to, { recursive: true });
   const names = readdirSync(from).filter((name) => join(from, name) !== skip);
-  for (const name of readdirSync(to)) if (!names.includes(name)) rmSync(join(to, name), { recursive: true });
+  for (const name of readdirSync(to))
+    if (!names.includes(name) && join(from, name) !== skip) rmSync(join(to, name), { recursive: true });
   for (const name of names) mirror(join(from, name), join(to, name), skip);
 }
 
@@ -82,13 +79,14 @@ export function makeCopy(root, { kept, builds }) {
   const modules = join(tree, 'node_modules');
   if (!existsSync(modules) && existsSync(join(root, 'node_modules')))
     symlinkSync(resolve(root, 'node_modules'), modules);
-  const build = join(tree, 'build');
+  // Where the project's own build is, so that a cache of compilations serves both.
+  const build = join(tree, 'native/build/host');
   const place = { tree, build, built: resolve(root, 'native/build/host/bin') };
   linkPrograms(tree, place.built);
   if (!builds) return { place };
   const generator = run('ninja', ['--version']).status === 0 ? ['-G', 'Ninja'] : [];
   const sources = ['-S', join(tree, 'native'), '-B', build];
-  const configured = run('cmake', [...sources, ...generator, '-DCMAKE_BUILD_TYPE=Release', UNUSED_IS_FINE]);
+  const configured = run('cmake', [...sources, ...generator, '-DCMAKE_BUILD_TYPE=Release']);
   if (configured.status !== 0) return { failure: `the copy cannot be configured:\n${configured.stderr}` };
   return { place };
 }

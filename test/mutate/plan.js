@@ -71,6 +71,21 @@ export function readPlan(folder) {
   return { suites, mutations, problems };
 }
 
+// A mistake may leave something unused: it must be caught by a test, not by a warning.
+const UNUSED_IS_FINE = ['parameter', 'variable', 'but-set-variable', 'but-set-parameter', 'function']
+  .map((what) => `#pragma GCC diagnostic ignored "-Wunused-${what}"\n`)
+  .join('');
+
+/**
+ * The file's text with the mistake in it; its lines keep their numbers.
+ * @param {Mutation} mutation
+ * @param {string} original
+ */
+export function planted({ file, find, replace }, original) {
+  const text = original.replace(find, () => replace);
+  return /\.(cc|h)$/.test(file) ? `${UNUSED_IS_FINE}#line 1\n${text}` : text;
+}
+
 /**
  * What keeps a mutation from being planted in this tree, or null.
  * @param {Mutation} mutation

@@ -80,6 +80,28 @@ test('a test that vitest gave up on is a time limit too; one that failed is not'
   expect(failing('AssertionError: expected 1')).toMatch(/caught .* <- x\.test\.ts > it: AssertionError: exp/);
 });
 
+test('what a native mistake leaves unused is no warning; what it breaks is named by its own line', () => {
+  const tree = project({ a: [] });
+  const file = path.join(tree, 'native/twice.cc');
+  writeFileSync(file, 'int twice(int x) {\n  const int y = x;\n  return 2 * y;\n}\n');
+  const compile = [
+    'sh',
+    '-c',
+    'g++ -Wall -Wextra -Werror -fsyntax-only native/twice.cc || { echo "FAIL $(g++ -fsyntax-only native/twice.cc 2>&1)"; exit 1; }',
+  ];
+  writeFileSync(
+    path.join(tree, 'suites.json'),
+    JSON.stringify({ gcc: { targets: [], commands: [compile] } }),
+  );
+  const mistake = { name: 'nothing', file: 'twice.cc', find: '2 * y', replace: '0', suites: ['gcc'] };
+  const typo = { ...mistake, name: 'typo', replace: '2 * z' };
+  writeFileSync(path.join(tree, 'mutations/a.json'), JSON.stringify([mistake, typo]));
+  const { said } = mutate(tree);
+  expect(said).toMatch(/1\/2 SURVIVED .* nothing/);
+  expect(said).toMatch(/2\/2 caught .* typo .*/);
+  expect(said).toContain('twice.cc');
+});
+
 test.each([
   ['a name twice', { a: [GOOD], b: [GOOD] }, /"one becomes two" is in mutations\/a\.json too/],
   ['an unknown suite', { a: [{ ...GOOD, suites: ['two'] }] }, /names suite "two"/],
