@@ -49,7 +49,7 @@ function mirror(from, to, skip) {
   for (const name of names) mirror(join(from, name), join(to, name), skip);
 }
 
-/** The command line looks for them where a build in the copy would have put them. @param {string} tree @param {string} built */
+/** The command line looks for them there; they are the project's own, whatever is planted. @param {string} tree @param {string} built */
 function linkPrograms(tree, built) {
   const folder = join(tree, 'native/build/host');
   if (!existsSync(built) || existsSync(folder)) return;
@@ -79,8 +79,8 @@ export function makeCopy(root, { kept, builds }) {
   const modules = join(tree, 'node_modules');
   if (!existsSync(modules) && existsSync(join(root, 'node_modules')))
     symlinkSync(resolve(root, 'node_modules'), modules);
-  // Where the project's own build is, so that a cache of compilations serves both.
-  const build = join(tree, 'native/build/host');
+  // Beside the place of the project's own, so that a cache of compilations serves both; not there, where linkPrograms puts those.
+  const build = join(tree, 'native/build/mutated');
   const place = { tree, build, built: resolve(root, 'native/build/host/bin') };
   linkPrograms(tree, place.built);
   if (!builds) return { place };
