@@ -170,6 +170,7 @@ int Decoder::emit(const GenerateRequest& request, std::span<const int> tokens,
 Status Decoder::propose(const GenerateResult& result, int most, Proposal* proposal) {
   const int depth = std::min(options_.depth, most);
   if (depth < 1) return Status();
+  if (options_.accept) return propose_ahead(result.ids.back(), depth, proposal);
   if (parts_.oracle != nullptr) {
     proposal->ids = parts_.oracle->draft(result.ids.size(), depth);
     return Status();
@@ -187,6 +188,22 @@ Status Decoder::propose(const GenerateResult& result, int most, Proposal* propos
   proposal->ids = {drafts.ids, static_cast<size_t>(keep)};
   proposal->q = chooser_.draft_distributions();
   return Status();
+}
+
+// A row's logits do not depend on the rows beside it, so what is read here is what will judge.
+Status Decoder::propose_ahead(int token, int depth, Proposal* proposal) {
+  Model& model = *parts_.model;
+  const int position = model.position();
+  ahead_.clear();
+  for (int i = 0; i < depth; ++i) {
+    PassRecord unbooked;
+    ROTA_RETURN_IF_ERROR(forward(std::span(&token, 1), PassKind::kDecode, 0, unbooked));
+    token = chooser_.pick_near(i, model.logits(0), *options_.accept);
+    ahead_.push_back(token);
+  }
+  proposal->ids = ahead_;
+  proposal->q = chooser_.draft_distributions();
+  return model.truncate(position);
 }
 
 Status Decoder::one_pass(const GenerateRequest& request, GenerateResult& result, int* last_row) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "base/status.h"
 #include "decode/draft_oracle.h"
@@ -22,6 +23,9 @@ struct DecoderOptions {
   double confidence =
       0;  // verify only drafts before the first whose estimated acceptance is below this
   int prompt_batch = 64;  // prompt rows a pass
+  // For tests: no drafter; the target is read ahead, which no book has, and each draft is accepted
+  // with this probability.
+  std::optional<double> accept;
 };
 
 struct DecoderParts {
@@ -55,8 +59,11 @@ class Decoder {
                      GenerateResult& result, int* last_row);
   Status one_pass(const GenerateRequest& request, GenerateResult& result, int* last_row);
   Status propose(const GenerateResult& result, int most, Proposal* proposal);
+  Status propose_ahead(int token, int depth, Proposal* proposal);
   Status forward(std::span<const int> tokens, PassKind kind, int first_logit_row, PassRecord& pass);
-  bool drafts_by_model() const { return options_.depth > 0 && parts_.oracle == nullptr; }
+  bool drafts_by_model() const {
+    return options_.depth > 0 && parts_.oracle == nullptr && !options_.accept;
+  }
   // Appends until the request is full or stops; returns how many were taken.
   int emit(const GenerateRequest& request, std::span<const int> tokens, GenerateResult& result);
   std::string logits_digest(int row) const;
@@ -64,7 +71,8 @@ class Decoder {
   DecoderParts parts_;
   DecoderOptions options_;
   TokenChooser chooser_;
-  std::vector<int> rows_;  // tokens of the pass in progress
+  std::vector<int> rows_;   // tokens of the pass in progress
+  std::vector<int> ahead_;  // drafts of propose_ahead()
 };
 
 }  // namespace rota

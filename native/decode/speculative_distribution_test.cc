@@ -1,11 +1,12 @@
 // Sampling under speculation draws whole answers from the target's distribution: chi-square of many
-// seeds against the exact probabilities of every answer, over a mini model with its own drafter and
-// with scripted drafts that are spoilt every other time.
+// seeds against the exact probabilities of every answer, over a mini model with its own drafter,
+// with scripted drafts that are spoilt every other time, and with drafts of a stated acceptance.
 #include <doctest/doctest.h>
 
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "base/temp_dir.h"
 #include "decode/decoder.h"
@@ -66,18 +67,15 @@ struct RealBench {
     const Config& c = config();
     return {c.dim, c.moe_inter, 8, top_k, c.swiglu_limit, false};
   }
-  Decoder decoder(int depth, double confidence) {
+  Decoder decoder(int depth, double confidence, std::optional<double> accept = {}) {
     return Decoder({model.get(), experts.get(), draft_experts.get(), oracle.get(), nullptr},
-                   {depth, confidence, 8});
+                   {depth, confidence, 8, accept});
   }
-  Answer answer(Decoder& decoder, uint64_t seed, PassTotals* totals = nullptr) {
+  GenerateResult generate(Decoder& decoder, uint64_t seed) {
     request.sampling.seed = seed;
     auto result = decoder.generate(request, 0, cancelled, nullptr);
     REQUIRE(result.ok());
-    if (totals != nullptr) totals->add(result->decode);
-    Answer out;
-    std::copy_n(result->ids.begin(), kTokens, out.begin());
-    return out;
+    return std::move(result).value();
   }
   int first_token(Decoder& decoder) {
     auto result = decoder.generate(request, 0, cancelled, nullptr);
@@ -170,14 +168,25 @@ ChiSquare chi_square(const std::map<Answer, double>& exact, const std::map<Answe
 struct Sampled {
   std::map<Answer, int> seen;
   PassTotals totals;
+  int64_t judged = 0;  // drafts up to the first that fell, those behind it are never asked about
 };
 
-Sampled sample_answers(RealBench& bench, int depth, double confidence) {
+Sampled sample_answers(RealBench& bench, int depth, double confidence,
+                       std::optional<double> accept = {}) {
   Sampled out;
   bench.request.max_new = kTokens;
-  Decoder decoder = bench.decoder(depth, confidence);
+  Decoder decoder = bench.decoder(depth, confidence, accept);
   for (int seed = 0; seed < kSeeds; ++seed) {
-    ++out.seen[bench.answer(decoder, static_cast<uint64_t>(seed), &out.totals)];
+    const GenerateResult result = bench.generate(decoder, static_cast<uint64_t>(seed));
+    out.totals.add(result.decode);
+    Answer answer;
+    std::copy_n(result.ids.begin(), kTokens, answer.begin());
+    ++out.seen[answer];
+    int left = kTokens - 1;
+    for (const int tokens : result.pass_tokens) {
+      out.judged += std::min(tokens, std::min(depth, left - 1));
+      left -= tokens;
+    }
   }
   return out;
 }
@@ -224,6 +233,26 @@ TEST_CASE("sampled answers under scripted drafts, every other one spoilt, are th
   const Sampled sampled = sample_answers(bench, 2, 0);
   CHECK(sampled.totals.accepted * 8 > sampled.totals.offered);
   check(exact, sampled);
+}
+
+// Every judged draft is accepted with the stated probability, whatever came before it: their count
+// is binomial, and within kZ of its deviations on either side with probability 0.998.
+TEST_CASE("sampled answers under drafts that are accepted as often as stated are the target's") {
+  RealBench bench;
+  const std::map<Answer, double> exact = exact_answers(bench);
+  struct Case {
+    double accept;
+    int depth;
+  };
+  for (const auto [accept, depth] : {Case{0.5, 1}, Case{0.5, 2}, Case{0.8, 2}}) {
+    const Sampled sampled = sample_answers(bench, depth, 0, accept);
+    const auto judged = static_cast<double>(sampled.judged);
+    const auto accepted = static_cast<double>(sampled.totals.accepted);
+    MESSAGE(accept, " asked, ", accepted / judged, " of ", judged, " at depth ", depth);
+    CHECK(judged > 1000);
+    CHECK(std::abs(accepted - accept * judged) < kZ * std::sqrt(accept * (1 - accept) * judged));
+    check(exact, sampled);
+  }
 }
 
 // What the test would say of a decoder that is wrong: its power, not its luck.

@@ -1,7 +1,10 @@
 // Greedy and exact speculative choice.
 #include "decode/token_chooser.h"
 
+#include <algorithm>
+
 #include "base/check.h"
+#include "decode/near_target.h"
 
 namespace rota {
 
@@ -27,10 +30,26 @@ int TokenChooser::choose(const float* logits) {
   return sample(target(logits), uniform_.next());
 }
 
+std::span<float> TokenChooser::draft_row(int index) {
+  ROTA_CHECK((static_cast<size_t>(index) + 1) * vocab_ <= q_.size(), "draft", index);
+  return {q_.data() + static_cast<size_t>(index) * vocab_, vocab_};
+}
+
+int TokenChooser::pick_near(int index, const float* logits, double accept) {
+  if (params_.greedy()) {
+    std::fill(p_.begin(), p_.end(), 0.0f);
+    p_[static_cast<size_t>(argmax({logits, vocab_}))] = 1;
+  } else {
+    target(logits);
+  }
+  const std::span<float> q = draft_row(index);
+  near_target(p_, accept, q);
+  return sample(q, uniform_.next());
+}
+
 int TokenChooser::pick(int index, const float* logits, int vocab) {
   ROTA_CHECK(static_cast<size_t>(vocab) == vocab_, vocab);
-  ROTA_CHECK((static_cast<size_t>(index) + 1) * vocab_ <= q_.size(), "draft", index);
-  const std::span<float> q(q_.data() + static_cast<size_t>(index) * vocab_, vocab_);
+  const std::span<float> q = draft_row(index);
   distribution_.fill({logits, vocab_}, params_, q);
   return sample(q, uniform_.next());
 }

@@ -36,11 +36,15 @@ class TokenChooser : public DraftPicker {
   // While drafting: samples draft `index` from its own filtered distribution, which is kept for
   // judge().
   int pick(int index, const float* logits, int vocab) override;
+  // The same from a distribution that the target accepts with probability `accept`
+  // (near_target.h); logits: the target's own, [vocab].
+  int pick_near(int index, const float* logits, double accept);
   bool greedy() const { return params_.greedy(); }
   const float* draft_distributions() const { return q_.data(); }
 
  private:
   std::span<const float> target(const float* logits);
+  std::span<float> draft_row(int index);
 
   size_t vocab_;
   SamplingParams params_;

@@ -158,7 +158,7 @@ struct Bench {
 
   Decoder decoder(int depth, double confidence = 0, int prompt_batch = 4) {
     return Decoder({&model, &experts, draft.get(), oracle.get(), ledger.get()},
-                   {depth, confidence, prompt_batch});
+                   {depth, confidence, prompt_batch, {}});
   }
   GenerateResult generate(const GenerateRequest& request, int depth, double confidence = 0,
                           int prompt_batch = 4) {

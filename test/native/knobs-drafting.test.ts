@@ -88,6 +88,44 @@ describe('knob: draft-corrupt', () => {
   });
 });
 
+describe('knob: draft-accept', () => {
+  test('each draft is kept with that probability, and the output stays', async () => {
+    const all = await once('--draft-accept', '1', '--depth', '3');
+    expect(all.counters.accepted).toBe(all.counters.offered);
+    expect(all.counters.passes).toBe(24 / 4);
+    const none = await once('--draft-accept', '0', '--depth', '3');
+    expect(none.counters.accepted).toBe(0);
+    expect(none.counters.passes).toBe(24);
+    for (const done of [all, none]) expect(output(done)).toEqual(output(plain));
+    // What is read ahead is no pass and no row of one.
+    expect(all.counters.rows).toBe(all.counters.passes + all.counters.offered);
+  });
+
+  test('of many sampled drafts that share is accepted: a count within its binomial interval', async () => {
+    const { engine } = await Strata.start(['--model', model, '--draft-accept', '0.5', '--depth', '1']);
+    await using _ = engine;
+    let offered = 0;
+    let accepted = 0;
+    for (let seed = 0; seed < 40; seed++) {
+      const sampling = { temperature: 0.8, top_p: 0.9, seed, ignore_eos: true };
+      const { counters } = await engine.generate({ ...body, ...sampling, id: seed, op: 'generate' });
+      offered += counters.offered;
+      accepted += counters.accepted;
+    }
+    expect(offered).toBeGreaterThan(500);
+    // Two-sided 0.002 of a normal; seeds are fixed, so the count is always the same.
+    expect(Math.abs(accepted - offered / 2)).toBeLessThan(3.0902 * Math.sqrt(offered / 4));
+  });
+
+  test('it does not go with drafts from a file', () => {
+    const { code, stderr } = runStrata(['--model', model, '--draft-oracle', oracle, '--draft-accept', '0.5']);
+    expect([code, stderr]).toEqual([
+      2,
+      'rota-strata: --draft-accept and --draft-oracle exclude each other\n',
+    ]);
+  });
+});
+
 describe('knob: ledger', () => {
   test('a line a pass, written when the request ends, and the output and its counters stay', async () => {
     const file = path.join(folder.path, 'ledger.jsonl');

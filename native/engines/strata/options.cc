@@ -126,6 +126,9 @@ Result<ParsedOptions> parse_strata_options(std::span<const char* const> argument
   if (o.draft_corrupt > 0 && o.draft_oracle.empty()) {
     return Status(Code::kUsage, "--draft-corrupt needs --draft-oracle FILE");
   }
+  if (o.draft_accept && !o.draft_oracle.empty()) {
+    return Status(Code::kUsage, "--draft-accept and --draft-oracle exclude each other");
+  }
   if (o.kv == KvKind::kPacked && !o.kv_quant) {
     return Status(Code::kUsage,
                   "--kv packed holds the codes of --kv-quant: turn that on, or take --kv f16");

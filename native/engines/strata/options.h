@@ -46,6 +46,9 @@ struct StrataOptions {
   bool kv_quant = true, act_quant = false;
   int file_readers = 4;
   int draft_corrupt = 0;
+  std::optional<double> draft_accept;
+  // Drafts are a test's: no sidecar is loaded.
+  bool scripted() const { return !draft_oracle.empty() || draft_accept.has_value(); }
 
   std::vector<FlagFromEnvironment> from_environment;
   std::vector<std::string> environment_notes;  // what is set there and not read

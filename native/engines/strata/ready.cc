@@ -98,6 +98,7 @@ Json knobs_of(const StrataEngine& engine) {
                   {"act-quant", on_off(o.act_quant)},
                   {"draft-oracle", o.draft_oracle},
                   {"draft-corrupt", o.draft_corrupt},
+                  {"draft-accept", o.draft_accept ? Json(*o.draft_accept) : Json("off")},
                   {"ledger", o.ledger}};
   out.update(rest);
   return out;

@@ -45,7 +45,7 @@ Status StrataEngine::open() {
   source.draft_path = options_.draft;
   source.engram_path = options_.engram;
   // Without drafting the sidecar's weights would only take memory.
-  source.want_draft = options_.draft_oracle.empty() && options_.depth.value_or(1) > 0;
+  source.want_draft = !options_.scripted() && options_.depth.value_or(1) > 0;
   ROTA_ASSIGN_OR_RETURN(weights_, WeightSource::open(options_.model, source));
   ROTA_ASSIGN_OR_RETURN(blobs_, FileBlobs::open(*weights_, FileBlobs::Half::kTarget));
   if (weights_->has_draft()) {
@@ -55,7 +55,7 @@ Status StrataEngine::open() {
 }
 
 Status StrataEngine::choose_depth() {
-  const bool scripted = !options_.draft_oracle.empty();
+  const bool scripted = options_.scripted();
   const int block = weights_->has_draft() ? weights_->config().draft_block : 0;
   if (!options_.depth) {
     depth_ = scripted ? kDefaultDepth : std::min(kDefaultDepth, block);
@@ -208,6 +208,7 @@ Status StrataEngine::make_decoder() {
   decoder.depth = depth_;
   decoder.confidence = options_.confidence;
   decoder.prompt_batch = options_.prompt_batch;
+  decoder.accept = options_.draft_accept;
   decoder_ = std::make_unique<Decoder>(parts, decoder);
   return Status();
 }

@@ -79,7 +79,7 @@ class StrataEngine {
   ExpertShape shape(int top_k, int rows) const;
   int max_rows() const;     // in a pass
   int expert_rows() const;  // for which a layer's experts run at once
-  bool drafts() const { return depth_ > 0 && options_.draft_oracle.empty(); }
+  bool drafts() const { return depth_ > 0 && !options_.scripted(); }
 
   StrataOptions options_;
   ThreadPoolOptions pool_options_;
