@@ -77,10 +77,15 @@ struct Variant : Format {
   template <int kN>
   static inline void whole(const uint8_t* p, size_t apart, size_t chunks, const Chunk* x,
                            Lanes<kN>& acc) {
-    for (size_t c = 0; c < chunks; ++c, p += Format::kBytes) {
+    if constexpr (requires { &Format::whole; }) {
+      static_assert(kN == 1);
+      Format::whole(p, chunks, x, acc.of[0]);
+    } else {
+      for (size_t c = 0; c < chunks; ++c, p += Format::kBytes) {
 #pragma GCC unroll 4
-      for (size_t i = 0; i < kN; ++i) prefetch<Format::kBytes>(p + i * apart + kAhead);
-      one<kN>(p, apart, x[c], acc);
+        for (size_t i = 0; i < kN; ++i) prefetch<Format::kBytes>(p + i * apart + kAhead);
+        one<kN>(p, apart, x[c], acc);
+      }
     }
   }
 };

@@ -9,7 +9,7 @@ struct PTQ1_0 {
   static constexpr size_t kBytes = 4 * 28;
   using Chunk = TritsChunk;
   using Lanes = SixteenLanes;
-  static constexpr int kStreams = 1, kOutputs = 1;
+  static constexpr int kStreams = 1, kOutputs = 2;
   static inline float reduce(const Lanes& acc) { return reduce_sixteen(acc); }
 
   struct Half {  // two blocks: sixteen values of each

@@ -7,7 +7,7 @@ namespace {
 
 struct Q2_K {
   static constexpr size_t kBytes = 84;
-  static constexpr int kStreams = 1, kOutputs = 4;
+  static constexpr int kStreams = 1, kOutputs = 1;
   using Chunk = StepsChunk;
   struct Lanes {
     __m128 first;  // lane 0 alone
