@@ -35,7 +35,7 @@ describe('a session', () => {
   ])('that gets SIGTERM %s keeps what was finished and is resumed', async (_, arms, isInPhase) => {
     bench.write('slow.yaml', protocol({ name: 'slow', arms, blocks: 1 }));
     const running = bench.rota('run', 'slow.yaml', SHARE);
-    const ended = await signalled(running, 'SIGTERM', isInPhase);
+    const ended = await signalled(bench.folder, running, 'SIGTERM', isInPhase);
     expectClean(bench, ended, 'SIGTERM');
     expect(ended.stderr).toMatch(
       /^interrupted; every finished run is kept\. Go on with:\n {2}rota resume \S+-slow-\w+$/m,
@@ -53,9 +53,9 @@ describe('a session', () => {
   });
 
   it('that gets SIGTERM while it makes its verdict leaves a record that is reported', async () => {
-    const env = suffering(['slow', { path: 'journal.jsonl', ms: 400 }]);
+    const env = suffering(['slow', { path: 'journal.jsonl', ms: 1500 }]);
     const running = bench.rotaWith(env, 'run', 'tiny.yaml', SHARE);
-    const ended = await signalled(running, 'SIGTERM', wrote(/"type":"session_end"/));
+    const ended = await signalled(bench.folder, running, 'SIGTERM', wrote(/"type":"session_end"/));
     expectClean(bench, ended, 'SIGTERM');
     expect(ended.stderr).toMatch(/^rota: interrupted by SIGTERM; go on with: rota resume \S+-tiny-\w+$/m);
     expect((await bench.rota('resume', 'latest', SHARE)).exitCode).toBe(0);
@@ -66,7 +66,7 @@ describe('a session', () => {
     const env = suffering(['slow', { path: 'model.gguf', ms: 400 }]);
     const running = bench.rotaWith(env, 'run', 'tiny.yaml', SHARE);
     const begun = (): boolean => existsSync(bench.path('results')) && hasOpen(running.pid, 'model.gguf');
-    const ended = await signalled(running, 'SIGTERM', begun);
+    const ended = await signalled(bench.folder, running, 'SIGTERM', begun);
     expectClean(bench, ended, 'SIGTERM');
     expect(ended.stderr).toMatch(/interrupted.*\s+.*rota resume \S+-tiny-\w+$/);
     expect((await bench.rota('resume', 'latest', SHARE)).exitCode).toBe(0);

@@ -38,7 +38,7 @@ describe.each(BOTH)('%s', (signal) => {
         : [];
     try {
       const plan = ['run', 'synth.yaml', '--plan'];
-      const ended = await signalled(bench.rota(...plan), signal, () => mine().length > 0);
+      const ended = await signalled(bench.folder, bench.rota(...plan), signal, () => mine().length > 0);
       expectClean(bench, ended, signal);
       expect(processesNaming(`${seed}`)).toEqual([]);
       expect(ended.stderr).toMatch(
@@ -75,7 +75,12 @@ describe.each(BOTH)('%s', (signal) => {
     const build = () => bench.rotaWith(env, 'build', name);
     chmodSync(bench.path('cmake'), 0o755);
     try {
-      const ended = await signalled(build(), signal, () => processesNaming(compiler).length > 0);
+      const ended = await signalled(
+        bench.folder,
+        build(),
+        signal,
+        () => processesNaming(compiler).length > 0,
+      );
       expectClean(bench, ended, signal);
       expect(ended.stderr).toBe(`rota: interrupted by ${signal}`);
       cmake(`touch ${bench.path('toy')}`);
@@ -89,7 +94,9 @@ describe.each(BOTH)('%s', (signal) => {
     expect((await bench.rota('run', 'tiny.yaml', SHARE)).exitCode).toBe(0);
     const env = suffering(['slow', { path: 'journal.jsonl', ms: 400 }]);
     const reporting = bench.rotaWith(env, 'report', 'latest', '--recompute');
-    const ended = await signalled(reporting, signal, () => hasOpen(reporting.pid, 'journal.jsonl'));
+    const ended = await signalled(bench.folder, reporting, signal, () =>
+      hasOpen(reporting.pid, 'journal.jsonl'),
+    );
     expectClean(bench, ended, signal);
     expect(ended.stderr).toBe(`rota: interrupted by ${signal}`);
     expect((await bench.rota('report', 'latest', '--recompute')).exitCode).toBe(0);
@@ -100,6 +107,7 @@ it('a smoke test that gets SIGTERM ends its engine, and is no bug of Rota', asyn
   bench.write('slow.yaml', protocol({ arms: { base: { play: 'slow-start' }, fast: { rate: 20 } } }));
   const running = bench.rota('run', 'slow.yaml', '--smoke', SHARE);
   const ended = await signalled(
+    bench.folder,
     running,
     'SIGTERM',
     () => processesNaming(bench.path('model.gguf')).length > 0,
@@ -112,7 +120,7 @@ it('a question that gets SIGTERM ends its engine', async () => {
   const model = bench.path('model.gguf');
   const running = bench.rota('ask', 'fake', 'x', '--model', model, '-k', 'rate=5', SHARE);
   const isAsked = (): boolean => processesNaming(`--model\0${model}\0--rate`).length > 0;
-  const ended = await signalled(running, 'SIGTERM', isAsked);
+  const ended = await signalled(bench.folder, running, 'SIGTERM', isAsked);
   expectClean(bench, ended, 'SIGTERM');
   expect(ended.stderr).toBe('\nrota: interrupted by SIGTERM');
 });
@@ -125,7 +133,7 @@ it.each([
   const tools = (): number[] =>
     processesNaming(`/bin/rota-${command}\0`).filter((pid) => parentOf(pid) === running.pid);
   let tool = 0;
-  const ended = await signalled(running, 'SIGTERM', () => {
+  const ended = await signalled(bench.folder, running, 'SIGTERM', () => {
     tool = tools()[0] ?? 0;
     return tool > 0;
   });

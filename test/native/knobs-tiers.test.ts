@@ -47,22 +47,6 @@ function blobBytes({ blob_bytes }: Ready): number {
   return Math.max(...Object.values(blob_bytes));
 }
 
-describe('knob: slots', () => {
-  test('a count is a count, and its bytes are reported beside it', async () => {
-    const six = await run('--slots', '6x');
-    expectExact(six, base);
-    expect(six.ready.sizes).toMatchObject({ slots: 6, slots_bytes: 6 * blobBytes(six.ready) });
-    expect(six.ready.knobs['slots']).toBe('6x');
-    expect(lookups(six, 'hit')).toBeLessThan(lookups(base, 'hit'));
-  });
-
-  test('all slots, all hits', async () => {
-    const all = await run('--slots', '100%');
-    expectExact(all, base);
-    expect(lookups(all, 'hit')).toBe(sum(all, (counters) => counters.lookups));
-  });
-});
-
 /** Starts with slots of what is free of `free` bytes, and ends. */
 async function auto(free: number, ...knobs: string[]): Promise<{ ready: Ready; stderr: string }> {
   const { engine, ready } = await Strata.start([

@@ -34,6 +34,7 @@ void add_tier_lines(const StrataEngine& engine, std::vector<std::string>& lines)
   const StrataOptions& o = engine.options();
   const TieredExperts& experts = engine.experts();
   if (engine.budget()) lines.push_back(engine.budget()->line());
+  if (const auto kv = engine.kv_in_slots()) lines.push_back(slots_in_line(o.slots.bytes, *kv));
   lines.push_back(tier_line(engine.device().name(), experts.placement(), engine.load_ms() * 1e-3));
   lines.push_back(slots_line(engine));
   lines.push_back(machine_line(o.machine, engine.machine()));

@@ -110,7 +110,7 @@ Json rank_of(const StrataEngine& engine) {
       {"order", "file"}, {"file", engine.options().rank_file}, {"sha256", engine.rank_sha256()}};
 }
 
-// What the machine chose where a knob says auto, with the numbers that it follows from.
+// What was chosen where a knob leaves something open, with the numbers that it follows from.
 Json chosen_of(const StrataEngine& engine) {
   Json out = Json::object();
   if (const auto& budget = engine.budget()) {
@@ -119,6 +119,10 @@ Json chosen_of(const StrataEngine& engine) {
         {"dense", budget->dense},         {"draft", budget->draft},   {"kv", budget->kv},
         {"scratch", budget->scratch},     {"margin", budget->margin}, {"arena", budget->arena},
         {"experts", budget->experts},     {"slots", budget->slots()}};
+  }
+  if (const auto kv = engine.kv_in_slots()) {
+    const uint64_t size = engine.options().slots.bytes;
+    out["slots"] = {{"size", size}, {"kv", *kv}, {"slots", size - *kv}};
   }
   const auto split = [](const MissCosts& costs) {
     return Json{{"copy_us", costs.copy_ns * 1e-3},

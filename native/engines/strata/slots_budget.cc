@@ -1,4 +1,4 @@
-// The budget of --slots auto.
+// The budgets of --slots auto and of --slots SIZE.
 #include "engines/strata/slots_budget.h"
 
 #include <algorithm>
@@ -32,6 +32,20 @@ std::string SlotsBudget::line() const {
   if (rest() >= experts) return text + " = " + format_size(rest()) + ", enough for all experts";
   less("arena", std::min(arena, experts));
   return text + " = " + format_size(slots()) + " of expert slots";
+}
+
+Result<uint64_t> slots_in(uint64_t size, uint64_t kv) {
+  if (size == 0) return uint64_t{0};
+  if (size >= kv) return size - kv;
+  return Status(Code::kOutOfMemory, "out of memory: --slots " + format_size(size) +
+                                        " hold the context's keys too, which take " +
+                                        format_size(kv) +
+                                        ": raise it, lower --ctx, or take --kv packed");
+}
+
+std::string slots_in_line(uint64_t size, uint64_t kv) {
+  return "slots " + format_size(size) + " - KV " + format_size(kv) + " = " +
+         format_size(size - kv) + " of expert slots";
 }
 
 }  // namespace rota

@@ -1,9 +1,11 @@
-// How many bytes of slots "auto" means: what is free, less everything else that will be taken. Owns
-// the formula and the line that says it.
+// How many bytes of slots "auto" and a size in bytes mean: what is free, or what was given, less
+// what else will be taken of it. Owns the formulas and the lines that say them.
 #pragma once
 
 #include <cstdint>
 #include <string>
+
+#include "base/status.h"
 
 namespace rota {
 
@@ -26,5 +28,12 @@ struct SlotsBudget {
   // "slots auto: 20.00 GiB free by MemAvailable (/proc/meminfo) - program 64.0 MiB - ..."
   std::string line() const;
 };
+
+// Bytes of slots in a size that was given: a context's keys lie beside the slots and are taken
+// first, so that the size is kept whatever the context is. 0 of 0. kOutOfMemory when the keys alone
+// are more.
+Result<uint64_t> slots_in(uint64_t size, uint64_t kv);
+// "slots 4.00 GiB - KV 1.10 GiB = 2.90 GiB of expert slots"
+std::string slots_in_line(uint64_t size, uint64_t kv);
 
 }  // namespace rota

@@ -52,6 +52,7 @@ class StrataEngine {
   const FileBlobs& blobs() const { return *blobs_; }
   const MemoryAvailable& memory() const { return memory_; }             // before the load took any
   const std::optional<SlotsBudget>& budget() const { return budget_; }  // of --slots auto
+  std::optional<uint64_t> kv_in_slots() const { return kv_in_slots_; }  // of --slots in bytes
   const std::string& rank_sha256() const { return rank_sha256_; }       // empty in index order
   int threads() const { return threads_->threads(); }
   // What became of the knobs of processors and memory, at the end of the load.
@@ -90,6 +91,7 @@ class StrataEngine {
   double load_ms_ = 0;
   MemoryAvailable memory_;
   std::optional<SlotsBudget> budget_;
+  std::optional<uint64_t> kv_in_slots_;
   std::string rank_sha256_;
   std::vector<MemoryNeed> needs_;  // known from check_fits() on
   std::unique_ptr<WeightSource> weights_;

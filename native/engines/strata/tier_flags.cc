@@ -35,8 +35,8 @@ Setter assumed(std::optional<uint64_t>& target) {
 std::vector<Flag> size_flags(StrataOptions& o) {
   return {
       {"--slots", "SIZE",
-       "device slots for experts: a size, a share, N experts (Nx), or auto: what is free (default "
-       "25%)",
+       "device slots for experts: a size, of which the context's keys are taken first, a share, N "
+       "experts (Nx), or auto: what is free (default 25%)",
        size(o.slots, {.share = true, .count = true, .machine = true})},
       {"--arena", "SIZE", "pinned RAM for experts that have no slot (default 100%: all the others)",
        size(o.arena, {.share = true, .count = true})},

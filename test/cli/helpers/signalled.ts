@@ -37,6 +37,7 @@ export function journalNow(bench: Bench): string {
 }
 
 const PHASE_MS = 40_000;
+const TOO_LONG_MS = 20_000;
 
 interface Ended {
   readonly exitCode: number | undefined;
@@ -47,7 +48,9 @@ interface Ended {
   readonly endedAfterMs: number;
 }
 
+/** `folder`: what every process that belongs to it has on its command line. */
 export async function signalled(
+  folder: string,
   running: Running,
   signal: NodeJS.Signals,
   isInPhase: () => boolean,
@@ -62,7 +65,12 @@ export async function signalled(
   }
   const begin = Date.now();
   running.kill(signal);
+  // What does not end, or left somebody behind who holds its pipes, must not hold up the test that says so.
+  const endAll = setTimeout(() => {
+    for (const pid of processesNaming(folder)) process.kill(pid, 'SIGKILL');
+  }, TOO_LONG_MS);
   const { exitCode, signal: killedBy, stderr, stdout } = await running;
+  clearTimeout(endAll);
   return { exitCode, signal: killedBy, stderr, stdout, endedAfterMs: Date.now() - begin };
 }
 
