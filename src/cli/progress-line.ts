@@ -36,6 +36,7 @@ const PHASE_WORDS: Record<Phase, string> = {
   launch: 'starting',
   'warm-up': 'warming up',
   measure: 'measuring',
+  arbitrate: 'asking for the output',
   stop: 'stopping',
 };
 

@@ -153,6 +153,27 @@ export function readDone(message: Message): Answer {
   return { result, refusedFields };
 }
 
+/** One of each for every token but the first. */
+export interface ScoredTokens {
+  readonly logprobs: readonly number[];
+  readonly top1: readonly number[];
+  /** Of the logits behind the last token. */
+  readonly logitsSha256: string | null;
+}
+
+/** Null when a part is missing or cannot be believed: half a score is none. */
+export function readScore({ body }: Message): ScoredTokens | null {
+  const reader = createReader(body);
+  const logprobs = reader.at('logprobs');
+  const top1 = reader.at('top1');
+  if (!Array.isArray(logprobs) || !Array.isArray(top1) || logprobs.length !== top1.length) return null;
+  // Rounding may leave a logarithm of a probability a hair above 0.
+  const isLog = (value: unknown): boolean =>
+    typeof value === 'number' && Number.isFinite(value) && value <= 1e-6;
+  if (!logprobs.every(isLog) || !top1.every(Number.isSafeInteger)) return null;
+  return { logprobs, top1, logitsSha256: textOrNull(reader.at('digest', 'logits')) };
+}
+
 export function generateBody(request: GenerateRequest, stream: boolean): Fields {
   return {
     op: 'generate',

@@ -11,7 +11,14 @@ import { type EngineProcess, engineDied, launchEngine } from './launch.ts';
 import { boundLog } from './log-bound.ts';
 import { cleanLines, readLogTail } from './log-tail.ts';
 import type { Message } from './message.ts';
-import { type Answer, generateBody, readDone, readReady } from './rota-dialect.ts';
+import {
+  type Answer,
+  generateBody,
+  readDone,
+  readReady,
+  readScore,
+  type ScoredTokens,
+} from './rota-dialect.ts';
 import { createStdioClient, RefusedError, type StdioClient } from './stdio-client.ts';
 import { type StopReport, stopEngine } from './stop.ts';
 
@@ -35,9 +42,12 @@ export interface GenerateOptions {
 
 export interface EngineSession extends AsyncDisposable {
   readonly pid: number;
+  readonly logFile: string;
   /** Waits for the engine's own word. `loadMs` counts from the launch. */
   ready(signal?: AbortSignal): Promise<{ readonly ready: EngineReady; readonly loadMs: number }>;
   generate(request: GenerateRequest, options: GenerateOptions): Promise<Answer>;
+  /** What it thinks of given tokens, teacher-forced. Null when it knows no such request or refuses these tokens. */
+  score(tokens: readonly number[], options: GenerateOptions): Promise<ScoredTokens | null>;
   /** Puts its caches back to where they were at ready. False when it knows no such request. */
   reset(signal?: AbortSignal): Promise<boolean>;
   readonly stray: StrayOutput;
@@ -120,6 +130,19 @@ async function generate(
   return readDone(await client.ask({ body, phase: 'generate', timeoutMs, signal, onTokens: onMessage }));
 }
 
+async function score(
+  client: StdioClient,
+  tokens: readonly number[],
+  { timeoutMs, signal }: GenerateOptions,
+): Promise<ScoredTokens | null> {
+  try {
+    return readScore(await client.ask({ body: { op: 'score', tokens }, phase: 'score', timeoutMs, signal }));
+  } catch (error) {
+    if (error instanceof RefusedError) return null;
+    throw error;
+  }
+}
+
 async function reset(client: StdioClient, signal: AbortSignal | undefined): Promise<boolean> {
   try {
     await client.ask({ body: { op: 'reset' }, phase: 'reset', timeoutMs: RESET_TIMEOUT_MS, signal });
@@ -166,12 +189,14 @@ export async function openSession(options: SessionOptions): Promise<EngineSessio
 
   return {
     pid: engine.id.pid,
+    logFile: options.logFile,
     ready: (signal) =>
       phase.during('get ready', async () => {
         const ready = await waitReady(client.ready, { seconds: descriptor.ready.timeoutS, clock, signal });
         return { ready, loadMs: clock.monotonicMs() - launchedMs };
       }),
     generate: (request, how) => phase.during('generate', () => generate(client, request, how)),
+    score: (tokens, how) => phase.during('score', () => score(client, tokens, how)),
     reset: (signal) => phase.during('reset', () => reset(client, signal)),
     stray: client.stray,
     get violation() {

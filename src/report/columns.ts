@@ -1,6 +1,7 @@
 // The columns of a verdict's two tables: speed and work. Knows what a cell says, not how a table is drawn.
 
-import type { ArmClassVerdict, Verdict } from '../core/records/verdict.ts';
+import type { ArmClassVerdict, OutputEvidence, Verdict } from '../core/records/verdict.ts';
+import { signed, signedPercent } from '../core/verdict/cost.ts';
 import { ratioParts } from '../core/verdict/lines.ts';
 import { count, megabytes, NOT_KNOWN, number, share } from './format.ts';
 
@@ -63,3 +64,49 @@ export function workColumns(verdict: Verdict): Column[] {
     right('of it', (row) => share(row.ceilingShare)),
   ];
 }
+
+/** Whether an arm says the same, and why it is faster: nothing to show where no arm was held against the baseline. */
+export function outputColumns(verdict: Verdict): Column[] {
+  if (verdict.arms.every((row) => row.evidence === undefined)) return [];
+  const of = (cell: (evidence: OutputEvidence) => string): Column['cell'] => {
+    return (row) => (row.evidence === undefined ? dash(row) : cell(row.evidence));
+  };
+  const part = (name: 'tokPerSec' | 'tokensPerPass' | 'msPerPass'): Column['cell'] => {
+    return (row) => (row.split === undefined ? dash(row) : signedNumber(row.split[name]));
+  };
+  return [
+    CLASS,
+    ARM,
+    left('output', (row) => row.output),
+    right(
+      'other ids',
+      of(({ differing, compared }) => `${differing} of ${compared}`),
+    ),
+    right('parts at', of(partsAt)),
+    right(
+      'gap nat',
+      of(({ firstDivergence: first }) => (first === null ? '–' : number(first.gapNats))),
+    ),
+    right(
+      'Δ tokens',
+      of(({ deltaTokens }) => (deltaTokens === null ? NOT_KNOWN : signed(deltaTokens))),
+    ),
+    right(
+      'ppl',
+      of(({ score }) => (score === null ? 'unscored' : signedPercent(score.perplexityRatio - 1, 2))),
+    ),
+    right(
+      'top-1',
+      of(({ score }) => (score === null ? 'unscored' : share(score.sameTop1))),
+    ),
+    right('Δln tok/s', part('tokPerSec')),
+    right('= tok/pass', part('tokensPerPass')),
+    right('− ms/pass', part('msPerPass')),
+  ];
+}
+
+/** A difference of logarithms: 0.01 is about one per cent. */
+const signedNumber = (value: number): string => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`;
+
+const partsAt = ({ firstDivergence: first }: OutputEvidence): string =>
+  first === null ? '–' : `token ${first.token}`;

@@ -27,6 +27,9 @@ type Arm = Pick<
   | 'rows'
   | 'passes'
   | 'idsSha256'
+  | 'evidence'
+  | 'split'
+  | 'deadKnobs'
   | 'command'
   | 'lossy'
   | 'overrides'
@@ -71,6 +74,9 @@ export function reportJson(verdict: Verdict): ReportJson {
       passes: row.passes,
       idsSha256: row.idsSha256,
       command: row.command,
+      ...(row.evidence === undefined ? {} : { evidence: row.evidence }),
+      ...(row.split === undefined ? {} : { split: row.split }),
+      ...(row.deadKnobs === undefined ? {} : { deadKnobs: row.deadKnobs }),
       ...(row.lossy === undefined ? {} : { lossy: row.lossy }),
       ...(row.overrides === undefined ? {} : { overrides: row.overrides }),
       perBlock: row.perBlock,

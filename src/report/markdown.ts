@@ -2,7 +2,7 @@
 
 import type { Plan } from '../core/records/plan.ts';
 import type { Verdict } from '../core/records/verdict.ts';
-import { type Column, speedColumns, workColumns } from './columns.ts';
+import { type Column, outputColumns, speedColumns, workColumns } from './columns.ts';
 import { componentText, legend, namedLines, summary } from './terminal.ts';
 
 export function markdownReport(plan: Plan, verdict: Verdict): string {
@@ -11,6 +11,7 @@ export function markdownReport(plan: Plan, verdict: Verdict): string {
     summary(plan, verdict).map(escaped).join(' · '),
     table(speedColumns(), verdict),
     table(workColumns(verdict), verdict),
+    outputColumns(verdict).length === 0 ? '' : table(outputColumns(verdict), verdict),
     namedLines(verdict)
       .map(({ name, line }) => `- **${escaped(name)}**: ${escaped(line)}`)
       .join('\n'),

@@ -4,7 +4,7 @@ import type { Plan } from '../core/records/plan.ts';
 import type { Verdict } from '../core/records/verdict.ts';
 import { percent, plural } from '../core/verdict/lines.ts';
 import { FAMILY_ALPHA } from '../core/verdict/speed.ts';
-import { type Column, speedColumns, workColumns } from './columns.ts';
+import { type Column, outputColumns, speedColumns, workColumns } from './columns.ts';
 import { gigabytesPerSecond, share } from './format.ts';
 import { fold, inLook, type Look, type Paint } from './paint.ts';
 import { drawTable } from './table.ts';
@@ -19,6 +19,7 @@ export function terminalReport(plan: Plan, verdict: Verdict, look: Look): string
     header(plan, verdict, look),
     table(speedColumns()),
     table(workColumns(verdict)),
+    outputColumns(verdict).length === 0 ? '' : table(outputColumns(verdict)),
     lines(verdict, look),
     components(verdict, look),
     warnings(verdict, look),
@@ -111,7 +112,9 @@ export function legend(verdict: Verdict): string {
     ...(verdict.headlines.length === 0 ? [] : ['all classes: each with the same weight']),
     'MB: a million bytes',
     'ceiling: bytes per token over the measured bandwidth of the channel that takes longest',
-    'L0 same output, L1 same tokens by another path, L3 changed, LX not verified',
+    "Δ tokens: answers up to the end token, less the baseline's · ppl, top-1: perplexity against the baseline and places with the same likeliest token, in fixed texts that were not measured",
+    'Δln tok/s = Δln tok/pass − Δln ms/pass',
+    'L0 same output, L1 same tokens by another path, L2 rounding, L3 changed, LX not verified',
   ].join(' · ');
 }
 

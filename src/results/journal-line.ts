@@ -44,6 +44,8 @@ const EVENT_TYPES: ReadonlySet<unknown> = new Set<JournalEvent['type']>([
   'ready',
   'warmup_end',
   'window',
+  'score',
+  'gap',
   'run_end',
   'interrupted',
   'aborted',

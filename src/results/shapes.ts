@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import type { Lookups } from '../core/records/answer.ts';
 import type { Guards, Plan, PlannedArm, WarmupRule } from '../core/records/plan.ts';
-import type { ArmClassVerdict, Headline, Verdict } from '../core/records/verdict.ts';
+import type { ArmClassVerdict, Headline, OutputEvidence, Verdict } from '../core/records/verdict.ts';
 
 const text = z.string();
 const number = z.number();
@@ -31,6 +31,23 @@ const speedWord = z.enum([
   'inconclusive',
   'baseline',
 ]);
+
+const evidence = z.object({
+  compared: count,
+  differing: count,
+  deltaTokens: known,
+  baseTokens: known,
+  firstDivergence: z.object({ run: text, prompt: text, token: count, gapNats: known }).nullable(),
+  score: z
+    .object({
+      texts: count,
+      tokens: count,
+      perplexityRatio: number,
+      interval: z.tuple([number, number]).readonly().nullable(),
+      sameTop1: number,
+    })
+    .nullable(),
+}) satisfies z.ZodType<OutputEvidence>;
 
 const row = z.object({
   arm: text,
@@ -69,6 +86,9 @@ const row = z.object({
   blocks: count,
   idsSha256: knownText,
   command: text,
+  evidence: evidence.exactOptional(),
+  split: z.object({ tokPerSec: number, tokensPerPass: number, msPerPass: number }).exactOptional(),
+  deadKnobs: texts.exactOptional(),
   lossy: texts.exactOptional(),
   overrides: texts.exactOptional(),
   perBlock: z
@@ -177,6 +197,7 @@ const plan = z.object({
     .readonly(),
   sampling,
   warmup,
+  arbitration: z.object({ perClass: count, maxNew: count, scoreTexts: count }).exactOptional(),
   telemetryPeriodMs: number,
   guards,
   margin: number,

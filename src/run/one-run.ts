@@ -9,10 +9,12 @@ import type { StopReport } from '../engines/stop.ts';
 import { utcOf } from '../machine/clock.ts';
 import { type MemoryState, readMemory, waitForRelease } from '../machine/memory.ts';
 import { RecordError } from '../results/files.ts';
+import { arbitrate } from './arbitrate.ts';
 import { classOrder } from './class-order.ts';
 import { type SessionContext, weightsKey } from './context.ts';
 import { GuardTripped } from './guard-tripped.ts';
 import { Interrupted } from './interrupts.ts';
+import { logShapeSha256 } from './log-shape.ts';
 import { warmUp } from './warm-up.ts';
 import { type RunningEngine, runWindow, tokPerSec } from './window.ts';
 
@@ -105,6 +107,7 @@ async function work(context: SessionContext, measured: Measured, session: Engine
   const engine = await becomeReady(context, run, session);
   await warmUp(context, engine, run.block);
   await measure(context, measured, engine);
+  await arbitrate(context, engine);
   if (session.violation !== null) {
     throw new EngineError(`the engine broke the protocol: ${session.violation}`, { phase: 'protocol' });
   }
@@ -168,9 +171,16 @@ async function finish(
     memoryReleased: release.released,
     releaseMs: release.released === null ? null : release.waitedMs,
     logTail,
+    ...logShapeOf(outcome, session.logFile),
   });
   journal.sync();
   return outcome;
+}
+
+/** Of a good run alone: an engine that failed said other things anyway. */
+function logShapeOf({ status }: RunOutcome, file: string): { readonly logShapeSha256?: string } {
+  const shape = status === 'ok' ? logShapeSha256(file) : null;
+  return shape === null ? {} : { logShapeSha256: shape };
 }
 
 function reasonOf(outcome: RunOutcome): string | null {

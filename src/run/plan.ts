@@ -137,6 +137,7 @@ export function makePlan(input: PlanInput): Plan {
     workloads: planWorkloads(input, rng),
     sampling: protocol.sampling,
     warmup: protocol.warmup,
+    arbitration: protocol.arbitration,
     telemetryPeriodMs: protocol.telemetry.periodMs,
     guards: protocol.guards,
     margin: protocol.margin,

@@ -51,13 +51,18 @@ function requestFor(context: SessionContext, engine: RunningEngine, task: Window
   const workload = context.plan.workloads.find((each) => each.class === task.class);
   if (workload === undefined) throw new Error(`the plan has no workload ${task.class}`);
   const { temperature, topP, seed } = engine.arm.sampling ?? context.plan.sampling;
+  const { arbitration } = context.plan;
+  // Speed is compared at equal length; what an engine says, at the length that it chooses.
+  const length =
+    task.kind === 'arbitrate' && arbitration !== undefined
+      ? { maxNew: arbitration.maxNew, ignoreEos: false }
+      : { maxNew: workload.maxNew, ignoreEos: workload.ignoreEos };
   return {
     prompt: context.promptIds(engine.arm.model, task.prompt),
-    maxNew: workload.maxNew,
+    ...length,
     temperature,
     topP,
     seed,
-    ignoreEos: workload.ignoreEos,
     stop: [],
   };
 }

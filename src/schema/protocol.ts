@@ -1,7 +1,7 @@
 // A protocol file: which engine, model, arms and workloads, how many blocks in which order, and by which rules.
 
 import { z } from 'zod';
-import type { Guards, Sampling, WarmupRule } from '../core/records/plan.ts';
+import type { ArbitrationRule, Guards, Sampling, WarmupRule } from '../core/records/plan.ts';
 import { nameHint } from './nearest.ts';
 import {
   type ArmOverride,
@@ -46,6 +46,7 @@ export interface Protocol {
   readonly workloads: readonly ProtocolWorkload[];
   readonly sampling: Sampling;
   readonly warmup: WarmupRule;
+  readonly arbitration: ArbitrationRule;
   readonly telemetry: { readonly periodMs: number };
   readonly guards: Guards;
   /** Differences below this share are of no interest (0.03 = 3 %). */
@@ -76,6 +77,12 @@ const warmup = z.strictObject({
   capSeconds: z.number().positive().default(600),
 });
 
+const arbitration = z.strictObject({
+  perClass: z.int().min(0).default(1),
+  maxNew: z.int().min(2).default(64),
+  scoreTexts: z.int().min(0).default(4),
+});
+
 const workload = z.strictObject({
   class: z.string().regex(/^[a-z][a-z0-9-]*$/, 'a content class is named in lower case with dashes'),
   prompts: text,
@@ -100,6 +107,7 @@ const protocolShape = z.strictObject({
   workloads: z.array(workload).min(1),
   sampling: samplingShape.prefault({}),
   warmup: warmup.prefault({}),
+  arbitration: arbitration.prefault({}),
   telemetry: z.strictObject({ periodMs: z.int().min(50).max(60_000).default(500) }).prefault({}),
   guards: z
     .strictObject({

@@ -76,18 +76,35 @@ test('the whole page in a terminal', () => {
                  t1       6400  2400     0  3200   800        0     37.5 %    38.3 %          0.159           1400  10.8 %
                  bias     6400  2400     0  3200   800        0     37.5 %    38.3 %          0.159           1400  22.5 %
 
+    class        arm   output  other ids  parts at  gap nat  Δ tokens       ppl     top-1  Δln tok/s  = tok/pass  − ms/pass
+    ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    enumeration  base  L0              –         –        –         –         –         –          –           –          –
+                 ram   L0         0 of 8         –        –       n/a  unscored  unscored     +0.827      +0.000     −0.827
+                 t1    L0         0 of 8         –        –       n/a  unscored  unscored     −0.476      +0.000     +0.476
+                 bias  L3         8 of 8   token 1      n/a       n/a  unscored  unscored     +0.262      +0.000     −0.262
+
+    prose        base  L0              –         –        –         –         –         –          –           –          –
+                 ram   L0         0 of 8         –        –       n/a  unscored  unscored     +0.827      +0.000     −0.827
+                 t1    L0         0 of 8         –        –       n/a  unscored  unscored     −0.476      +0.000     +0.476
+                 bias  L3         8 of 8   token 1      n/a       n/a  unscored  unscored     +0.262      +0.000     −0.262
+
+    code         base  L0              –         –        –         –         –         –          –           –          –
+                 ram   L0         0 of 8         –        –       n/a  unscored  unscored     +0.827      +0.000     −0.827
+                 t1    L0         0 of 8         –        –       n/a  unscored  unscored     −0.476      +0.000     +0.476
+                 bias  L3         8 of 8   token 1      n/a       n/a  unscored  unscored     +0.262      +0.000     −0.262
+
     all classes · ram   same output, 2.29× faster (2.26–2.31)
     all classes · t1    same output, slower: 0.622× (0.614–0.629)
     all classes · bias  [lossy: route-bias] changed output and 1.30× faster (1.29–1.31): a trade, not a win
     enumeration · ram   same output, 2.29× faster (2.25–2.32)
     enumeration · t1    same output, slower: 0.622× (0.613–0.630)
-    enumeration · bias  [lossy: route-bias] changed output and 1.30× faster (1.28–1.32): a trade, not a win
+    enumeration · bias  [lossy: route-bias] changed output and 1.30× faster (1.28–1.32): a trade, not a win; unscored
     prose · ram         same output, 2.29× faster (2.25–2.32)
     prose · t1          same output, slower: 0.622× (0.613–0.630)
-    prose · bias        [lossy: route-bias] changed output and 1.30× faster (1.28–1.32): a trade, not a win
+    prose · bias        [lossy: route-bias] changed output and 1.30× faster (1.28–1.32): a trade, not a win; unscored
     code · ram          same output, 2.29× faster (2.25–2.32)
     code · t1           same output, slower: 0.622× (0.613–0.630)
-    code · bias         [lossy: route-bias] changed output and 1.30× faster (1.28–1.32): a trade, not a win
+    code · bias         [lossy: route-bias] changed output and 1.30× faster (1.28–1.32): a trade, not a win; unscored
 
     spread: enumeration 0.6 % between runs, 0.5 % between blocks, 0 % between requests of a run · prose 0.6 % between runs,
       0.5 % between blocks, 0 % between requests of a run · code 0.6 % between runs, 0.5 % between blocks, 0 % between
@@ -98,7 +115,9 @@ test('the whole page in a terminal', () => {
     tok/s: (tokens − 1) / (last − first token), a run at a time, geometric mean over blocks · × base: paired by block;
       interval at the level at which Dunnett’s test decides it (95 % over 9 comparisons) · all classes: each with the same
       weight · MB: a million bytes · ceiling: bytes per token over the measured bandwidth of the channel that takes longest
-      · L0 same output, L1 same tokens by another path, L3 changed, LX not verified
+      · Δ tokens: answers up to the end token, less the baseline's · ppl, top-1: perplexity against the baseline and places
+      with the same likeliest token, in fixed texts that were not measured · Δln tok/s = Δln tok/pass − Δln ms/pass · L0
+      same output, L1 same tokens by another path, L2 rounding, L3 changed, LX not verified
     "
   `);
 });
@@ -154,6 +173,8 @@ test('what is unknown is n/a, never 0', () => {
       "       fast    n/a     n/a            inconclusive  LX           n/a      n/a          400.0    55.00    1.50",
       "prose  base      n/a  n/a   n/a  n/a   n/a      n/a        n/a            n/a            n/a    n/a",
       "       fast      n/a  n/a   n/a  n/a   n/a      n/a        n/a            n/a            n/a    n/a",
+      "prose  base  L0              –         –        –         –         –         –          –           –          –",
+      "       fast  LX         0 of 8         –        –       n/a  unscored  unscored        n/a         n/a        n/a",
       "prose · fast  output not verified; speed not measured: the engine does not report decode times (the engine does not give",
     ]
   `);
@@ -186,22 +207,29 @@ test('Markdown: rows that stay rows, whatever an arm is called', () => {
     | prose | t1 | 6400 | 2400 | 0 | 3200 | 800 | 0 | 37.5 % | 38.3 % | 0.159 | 1400 | 9.0 % |
     | prose | bias | 6400 | 2400 | 0 | 3200 | 800 | 0 | 37.5 % | 38.3 % | 0.159 | 1400 | 18.9 % |
 
+    | class | arm | output | other ids | parts at | gap nat | Δ tokens | ppl | top-1 | Δln tok/s | = tok/pass | − ms/pass |
+    | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | prose | base | L0 | – | – | – | – | – | – | – | – | – |
+    | prose | ram | L0 | 0 of 8 | – | – | n/a | unscored | unscored | +0.827 | +0.000 | −0.827 |
+    | prose | t1 | L0 | 0 of 8 | – | – | n/a | unscored | unscored | −0.476 | +0.000 | +0.476 |
+    | prose | bias | L3 | 8 of 8 | token 1 | n/a | n/a | unscored | unscored | +0.262 | +0.000 | −0.262 |
+
     - **prose · ram**: same output, 2.29× faster (2.26–2.31)
     - **prose · t1**: same output, slower: 0.622× (0.614–0.629)
-    - **prose · bias**: \\[lossy: route-bias\\] changed output and 1.30× faster (1.29–1.31): a trade, not a win
+    - **prose · bias**: \\[lossy: route-bias\\] changed output and 1.30× faster (1.29–1.31): a trade, not a win; unscored
 
     spread: prose 0.6 % between runs, 0.5 % between blocks, 0 % between requests of a run
 
     > measured on the host device: host numbers are not GPU numbers
 
-    <sub>tok/s: (tokens − 1) / (last − first token), a run at a time, geometric mean over blocks · × base: paired by block; interval at the level at which Dunnett’s test decides it (95 % over 3 comparisons) · MB: a million bytes · ceiling: bytes per token over the measured bandwidth of the channel that takes longest · L0 same output, L1 same tokens by another path, L3 changed, LX not verified</sub>
+    <sub>tok/s: (tokens − 1) / (last − first token), a run at a time, geometric mean over blocks · × base: paired by block; interval at the level at which Dunnett’s test decides it (95 % over 3 comparisons) · MB: a million bytes · ceiling: bytes per token over the measured bandwidth of the channel that takes longest · Δ tokens: answers up to the end token, less the baseline's · ppl, top-1: perplexity against the baseline and places with the same likeliest token, in fixed texts that were not measured · Δln tok/s = Δln tok/pass − Δln ms/pass · L0 same output, L1 same tokens by another path, L2 rounding, L3 changed, LX not verified</sub>
     "
   `);
   const odd = { ...verdict, arms: verdict.arms.map((row) => ({ ...row, arm: 'a|b*`c`\n<d>' })) };
   const rows = markdownReport(plan, odd)
     .split('\n')
     .filter((line) => line.startsWith('| prose'));
-  expect(rows).toHaveLength(8);
+  expect(rows).toHaveLength(12);
   expect(rows[0]).toContain('a\\|b\\*\\`c\\` \\<d\\>');
 });
 

@@ -45,7 +45,8 @@ function* damaged(value: Json, at = ''): Generator<{ at: string; copy: Json }> {
 }
 
 /** Parts that may be absent, and those whose names are free. */
-const FREE = /\.(lossy|overrides|lossyInUse|counting|sampling|build|knobs\.\w+|env\.\w+) gone$/;
+const FREE =
+  /\.(lossy|overrides|lossyInUse|counting|sampling|build|evidence|split|deadKnobs|knobs\.\w+|env\.\w+) gone$/;
 
 test.each([
   ['plan', record.plan, planFault],

@@ -61,7 +61,7 @@ test('in a run: warm-up, reset, one prime prompt a class, then the prompts of th
   expect(new Set(prompts).size).toBe(4);
   for (const run of plan.runs) {
     const kinds = windows.filter((window) => window.run === run.id).map((window) => window.kind);
-    expect(kinds.join(' ')).toMatch(/^(warmup ){5,6}prime prime measure measure$/);
+    expect(kinds.join(' ')).toMatch(/^(warmup ){5,6}prime prime measure measure arbitrate arbitrate$/);
   }
   for (const { reason, steady } of eventsOf(events, 'warmup_end')) {
     expect(steady).toBe(true);
@@ -81,7 +81,7 @@ test('everything a watcher is told lies between windows, and the runs are counte
   const phases = progress
     .filter(({ arm, phase }) => arm === 'a' && phase !== 'ceiling')
     .map(({ phase }) => phase);
-  expect(phases.join(' ')).toMatch(/^launch (warm-up )+measure measure stop$/);
+  expect(phases.join(' ')).toMatch(/^launch (warm-up )+measure measure arbitrate stop$/);
   const rates = progress
     .filter(({ phase, arm }) => phase === 'measure' && arm === 'a')
     .map(({ tokPerSec }) => tokPerSec);

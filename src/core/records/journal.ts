@@ -26,9 +26,41 @@ export interface GpuLoad {
   readonly temperatureC: number | null;
 }
 
-export type WindowKind = 'warmup' | 'prime' | 'measure';
+/** `arbitrate`: never timed; greedy as the others, but the end token is honoured. */
+export type WindowKind = 'warmup' | 'prime' | 'measure' | 'arbitrate';
 
 export type RunStatus = 'ok' | 'void';
+
+/** A fixed text, teacher-forced: what the engine thought of each of its tokens. */
+export interface ScoreEvent {
+  readonly type: 'score';
+  readonly utc: string;
+  readonly run: string;
+  readonly class: string;
+  /** A warm-up prompt: the set that quality is read from is never the one that speed is read from. */
+  readonly prompt: string;
+  readonly tokens: number;
+  /** Natural logarithms; one fewer than tokens, the first has no context. */
+  readonly logprobs: readonly number[];
+  readonly top1: readonly number[];
+  /** Of the logits behind the last token: those of the prefill. */
+  readonly logitsSha256: string | null;
+}
+
+/** Where an arm first said something else than the baseline: what the baseline thought of both tokens. */
+export interface GapEvent {
+  readonly type: 'gap';
+  readonly utc: string;
+  /** The run of the baseline that was asked. */
+  readonly run: string;
+  readonly arm: string;
+  readonly class: string;
+  readonly prompt: string;
+  /** Tokens that both said before. */
+  readonly index: number;
+  readonly baseLogprob: number;
+  readonly armLogprob: number;
+}
 
 export type JournalEvent =
   | {
@@ -92,6 +124,8 @@ export type JournalEvent =
       readonly load: WindowLoad;
       readonly flags: readonly string[];
     }
+  | ScoreEvent
+  | GapEvent
   | {
       readonly type: 'run_end';
       readonly utc: string;
@@ -104,6 +138,8 @@ export type JournalEvent =
       /** The guard that ended it, in words. Absent: none did. */
       readonly tripped?: string;
       readonly logTail: readonly string[];
+      /** Over the kinds of lines of its log, numbers left out: a knob that changes none of them leaves no trace there. Absent: not read. */
+      readonly logShapeSha256?: string;
     }
   | { readonly type: 'interrupted'; readonly utc: string; readonly signal: string }
   /** Rota itself ended the session, as the protocol wants. */

@@ -64,6 +64,16 @@ export interface WarmupRule {
 
 export type OnTrip = 'flag' | 'rerun' | 'abort';
 
+/** What the arbiter asks in every run, after the measured windows. */
+export interface ArbitrationRule {
+  /** Prompts of each class, of those for warming up; 0: none. */
+  readonly perClass: number;
+  /** Answers end at the end token, or here. */
+  readonly maxNew: number;
+  /** Texts of each class that are teacher-forced, of those for warming up; 0: none. */
+  readonly scoreTexts: number;
+}
+
 export interface Guards {
   /** Share of all cores that foreign processes may use in a window before it trips the guard. */
   readonly foreignCpuShare: number;
@@ -88,6 +98,8 @@ export interface Plan {
   readonly workloads: readonly PlannedWorkload[];
   readonly sampling: Sampling;
   readonly warmup: WarmupRule;
+  /** Absent: the arbiter has the measured windows alone. */
+  readonly arbitration?: ArbitrationRule;
   readonly telemetryPeriodMs: number;
   readonly guards: Guards;
   readonly margin: number;

@@ -60,6 +60,45 @@ export interface ClassComponents {
   readonly block: number | null;
 }
 
+/** What the arbiter found besides the word, an arm against the baseline. `null`: not known. */
+export interface OutputEvidence {
+  /** Requests that both answered, and those of them with other ids. */
+  readonly compared: number;
+  readonly differing: number;
+  /** Arbitration runs honour the end token: tokens of the arm less those of the baseline, and the baseline's. */
+  readonly deltaTokens: number | null;
+  readonly baseTokens: number | null;
+  readonly firstDivergence: FirstDivergence | null;
+  /** Fixed texts, teacher-forced. `null`: unscored. */
+  readonly score: Score | null;
+}
+
+export interface FirstDivergence {
+  readonly run: string;
+  readonly prompt: string;
+  /** The first that differs is token 1. */
+  readonly token: number;
+  /** Log-probability of the baseline's token less that of the arm's, both by the baseline; null where it was not asked. */
+  readonly gapNats: number | null;
+}
+
+export interface Score {
+  readonly texts: number;
+  readonly tokens: number;
+  /** Perplexity of the arm over that of the baseline: estimate, and a 95 % t interval over texts where there are two. */
+  readonly perplexityRatio: number;
+  readonly interval: readonly [number, number] | null;
+  /** Share of places where both think the same token the likeliest. */
+  readonly sameTop1: number;
+}
+
+/** Δln tok/s = Δln tokens/pass − Δln ms/pass: why an arm is faster. Means over the blocks that have both. */
+export interface SpeedSplit {
+  readonly tokPerSec: number;
+  readonly tokensPerPass: number;
+  readonly msPerPass: number;
+}
+
 export interface ArmClassVerdict {
   readonly arm: string;
   readonly class: string;
@@ -95,6 +134,11 @@ export interface ArmClassVerdict {
   /** sha256 over the ids of every measured request, in block and prompt order. */
   readonly idsSha256: string | null;
   readonly command: string;
+  /** Absent: the baseline, or a record without a counterpart. */
+  readonly evidence?: OutputEvidence;
+  readonly split?: SpeedSplit;
+  /** Knobs of other value than the baseline's that left no trace: no counter, byte, log line or token. Absent: none. */
+  readonly deadKnobs?: readonly string[];
   /** Lossy knobs in use. Absent: none. */
   readonly lossy?: readonly string[];
   /** Engine, build, model or sampling of its own, in words. Absent: none. */

@@ -71,6 +71,7 @@ export function decodeRate(totals: Totals): Known {
 
 /** The measured windows of one class in the order of the plan's prompts, and why they give no rate, if they do not. */
 export interface ClassRun {
+  readonly className: string;
   readonly attempt: Attempt;
   readonly windows: readonly Window[];
   readonly totals: Totals;
@@ -88,7 +89,14 @@ export function classRun(plan: Plan, attempt: Attempt, className: string): Class
   const windows = wanted.flatMap((id) => measured.filter((window) => window.prompt === id).slice(-1));
   const totals = totalsOf(windows);
   const problem = problemOf(wanted, windows, totals);
-  return { attempt, windows, totals, problem, tokPerSec: problem === null ? decodeRate(totals) : null };
+  return {
+    className,
+    attempt,
+    windows,
+    totals,
+    problem,
+    tokPerSec: problem === null ? decodeRate(totals) : null,
+  };
 }
 
 /** A failed request must not vanish from a mean: one that gave nothing takes the rate of its run with it. */

@@ -1,75 +1,73 @@
-// The output arbiter: do ids, passes, acceptance and finish reasons say that an arm changed what the model says? Text never decides.
+// The output arbiter: ids, passes, acceptance, finish reasons, lookups, digests and scores say whether an arm changed what the model
+// says. Text never decides.
 
+import type { GapEvent } from '../records/journal.ts';
 import type { PlannedArm, Sampling } from '../records/plan.ts';
-import type { OutputVerdict } from '../records/verdict.ts';
-import type { ClassRun } from './aggregate.ts';
-import type { Attempt, Window } from './replay.ts';
+import type { OutputEvidence, OutputVerdict } from '../records/verdict.ts';
+import { gapNats } from './divergence.ts';
+import { type Evidence, evidenceOf } from './evidence.ts';
+import { type BlockPair, logitsOf, type Pair } from './pairs.ts';
+import type { Window } from './replay.ts';
+import type { Noise } from './self-check.ts';
 
 export interface OutputFinding {
   readonly output: OutputVerdict;
   readonly reason: string;
+  /** Absent for the baseline. */
+  readonly evidence?: OutputEvidence;
 }
 
-/** Does the baseline repeat itself? Learned from the prime prompts, which every run of it answers from the same state. */
-export type SelfCheck =
-  | { readonly state: 'repeats'; readonly starts: number }
-  | { readonly state: 'differs'; readonly prompt: string }
-  | { readonly state: 'unknown' };
-
-export function selfCheck(baselineRuns: readonly Attempt[]): SelfCheck {
-  const seen = new Map<string, string>();
-  let starts = 0;
-  for (const attempt of baselineRuns) {
-    const primes = attempt.windows.filter((window) => window.kind === 'prime' && window.idsSha256 !== null);
-    if (primes.length > 0) starts++;
-    for (const prime of primes) {
-      const key = `${prime.class} ${prime.prompt}`;
-      const before = seen.get(key);
-      if (before !== undefined && before !== prime.idsSha256) return { state: 'differs', prompt: key };
-      seen.set(key, String(prime.idsSha256));
-    }
-  }
-  return starts >= 2 ? { state: 'repeats', starts } : { state: 'unknown' };
-}
-
-/** Pairs of runs of one block: the baseline's and the arm's. */
-export interface BlockPair {
-  readonly base: ClassRun;
-  readonly arm: ClassRun;
-}
-
-/**
- * Ids equal everywhere and passes, acceptance and finish reasons too: L0. Ids equal alone: L1. Any id differs: L3, unless the
- * baseline does not even repeat itself. Nothing to compare, other weights, other sampling: LX. L2, rounding, needs the
- * distributions and is never given here.
- */
-export function judgeOutput(subject: Subject, pairs: readonly BlockPair[], self: SelfCheck): OutputFinding {
-  const { arm } = subject;
-  const otherWork = otherWorkOf(subject, pairs);
-  if (otherWork !== null) return unverified(`not the same work: ${otherWork}`);
-  if (pairs.length === 0) return unverified('no block has both this arm and the baseline');
-  if (pairs.some(hasOtherWeights)) return unverified('other weights than the baseline');
-  const requests = pairs.flatMap(pairWindows);
-  const problem = pairs
-    .map(({ base, arm: own }) => own.problem ?? base.problem)
-    .find((text) => text !== null);
-  if (requests.length === 0) return unverified(problem ?? 'no request of the baseline was repeated');
-  const differing = requests.filter(([base, own]) => isKnownDifferent(base, own));
-  if (differing.length > 0) return changed(arm, requests, differing, self);
-  if (requests.some(([base, own]) => base.idsSha256 === null || own.idsSha256 === null)) {
-    return unverified('the engine does not give token ids');
-  }
-  if (requests.length < pairs.reduce((sum, { base }) => sum + base.windows.length, 0)) {
-    return unverified('some requests are missing');
-  }
-  return same(arm, requests);
-}
+type Level = Pick<OutputFinding, 'output' | 'reason'>;
 
 /** An arm, what it is held against, and how those sample that say nothing of it. */
 export interface Subject {
   readonly arm: PlannedArm;
   readonly baseline: PlannedArm;
   readonly sampling: Sampling;
+  readonly className: string;
+  /** Token totals and tokens a pass may move by this share and still be the same work. */
+  readonly margin: number;
+}
+
+/**
+ * Everything equal, digests of the logits too where there are any: L0. Ids equal, but by other passes, drafts or logits: L1. Ids
+ * differ, but only where the baseline is near a tie, and fixed texts score alike: L2. Other lookups, other scores, any other
+ * difference: L3. Nothing to compare, other weights, other sampling: LX.
+ */
+export function judgeOutput(
+  subject: Subject,
+  pairs: readonly BlockPair[],
+  noise: Noise,
+  gaps: readonly GapEvent[],
+): OutputFinding {
+  const evidence = evidenceOf(subject.arm.name, subject.className, pairs, gaps);
+  return { ...levelOf(subject, pairs, noise, evidence), evidence: evidence.record };
+}
+
+function levelOf(subject: Subject, pairs: readonly BlockPair[], noise: Noise, evidence: Evidence): Level {
+  const { arm } = subject;
+  const otherWork = otherWorkOf(subject, pairs);
+  if (otherWork !== null) return unverified(`not the same work: ${otherWork}`);
+  if (pairs.length === 0) return unverified('no block has both this arm and the baseline');
+  if (pairs.some(hasOtherWeights)) return unverified('other weights than the baseline');
+  const { measured, arbitration } = evidence;
+  const requests = [...measured, ...arbitration];
+  const problem = pairs
+    .map(({ base, arm: own }) => own.problem ?? base.problem)
+    .find((text) => text !== null);
+  if (measured.length === 0) return unverified(problem ?? 'no request of the baseline was repeated');
+  if (evidence.differing.length > 0) return diverged(subject, requests, noise, evidence);
+  if (requests.some(([base, own]) => base.idsSha256 === null || own.idsSha256 === null)) {
+    return unverified('the engine does not give token ids');
+  }
+  if (measured.length < pairs.reduce((sum, { base }) => sum + base.windows.length, 0)) {
+    return unverified('some requests are missing');
+  }
+  return (
+    lookupsChanged(arm, requests) ??
+    scoresChanged(arm, requests, evidence) ??
+    same(arm, requests, evidence, noise)
+  );
 }
 
 /** Other weights and other sampling are never the same output, whatever the ids say. Another build or engine may be. */
@@ -90,57 +88,124 @@ function hasSameWeights({ base, arm }: BlockPair): boolean {
   return fingerprint !== null && arm.attempt.ready?.fingerprint === fingerprint;
 }
 
-const unverified = (reason: string): OutputFinding => ({ output: 'LX', reason });
+const unverified = (reason: string): Level => ({ output: 'LX', reason });
 
 function hasOtherWeights({ base, arm }: BlockPair): boolean {
   const [a, b] = [base, arm].map((run) => run.attempt.ready?.fingerprint ?? null);
   return a !== null && b !== null && a !== b;
 }
 
-type Pair = readonly [Window, Window];
-
-function pairWindows({ base, arm }: BlockPair): Pair[] {
-  return base.windows.flatMap((window): Pair[] => {
-    const own = arm.windows.find((each) => each.prompt === window.prompt);
-    return own === undefined ? [] : [[window, own]];
-  });
-}
-
-function isKnownDifferent(base: Window, own: Window): boolean {
-  return base.idsSha256 !== null && own.idsSha256 !== null && base.idsSha256 !== own.idsSha256;
-}
-
-function changed(
-  arm: PlannedArm,
+function diverged(
+  subject: Subject,
   requests: readonly Pair[],
-  differing: readonly Pair[],
-  self: SelfCheck,
-): OutputFinding {
-  const [first] = differing;
-  const count = `ids differ in ${differing.length} of ${requests.length} requests`;
-  if (self.state === 'differs') {
-    return unverified(`${count}, but the baseline does not repeat itself either (${self.prompt})`);
+  { self, nearTie, score: baseScore }: Noise,
+  evidence: Evidence,
+): Level {
+  const { arm } = subject;
+  const count = `ids differ in ${evidence.differing.length} of ${requests.length} requests`;
+  const where = whereOf(evidence.record);
+  const doubts = roundingDoubts(subject, evidence, nearTie);
+  if (doubts.length === 0) {
+    return {
+      output: 'L2',
+      reason: `${count}${where}; only near ties, and fixed texts score alike${declared(arm)}`,
+    };
   }
-  const where = first === undefined ? '' : `, first in ${first[1].run} ${first[1].prompt}${tokenOf(first)}`;
+  if (self.state === 'differs') {
+    const text = `${count}, but the baseline does not repeat itself either (${self.prompt})`;
+    const isOutside = evidence.score?.state === 'far' && baseScore !== null && baseScore.state !== 'far';
+    if (!isOutside) return unverified(text);
+    return { output: 'L3', reason: `${text}; beyond its own noise: ${scoreWords(evidence)}${declared(arm)}` };
+  }
   const checked = self.state === 'unknown' ? '; baseline not self-checked' : '';
-  return { output: 'L3', reason: `${count}${where}${declared(arm)}${checked}` };
+  return { output: 'L3', reason: `${count}${where}${doubtWords(doubts)}${declared(arm)}${checked}` };
 }
 
-function tokenOf([base, own]: Pair): string {
-  const a = base.result.ids;
-  const b = own.result.ids;
-  if (a === null || b === null) return '';
-  const limit = Math.min(a.length, b.length);
-  let index = 0;
-  while (index < limit && a[index] === b[index]) index++;
-  return ` at token ${index + 1}`;
+/** Why a divergence is more than rounding, or cannot be told from more. Empty: it is rounding. */
+function roundingDoubts(
+  { margin }: Subject,
+  { gaps, score, measured, arbitration }: Evidence,
+  nearTie: number,
+): string[] {
+  const widest = gaps.reduce<number | null>((max, gap) => Math.max(max ?? 0, gapNats(gap)), null);
+  const total = (of: (window: Window) => number, side: 0 | 1, pairs: readonly Pair[]): number =>
+    pairs.reduce((sum, pair) => sum + of(pair[side]), 0);
+  const moved = (name: string, base: number, own: number): string[] =>
+    base > 0 && Math.abs(own / base - 1) <= margin
+      ? []
+      : [`${name} ${trimmed(own)} instead of ${trimmed(base)}`];
+  const tokens = (window: Window): number => window.result.tokens;
+  const passes = (window: Window): number => window.result.counters.passes ?? 0;
+  const perPass = (side: 0 | 1): number =>
+    total(tokens, side, measured) / Math.max(1, total(passes, side, measured));
+  return [
+    ...(widest === null ? ['no gap was measured'] : widest > nearTie ? ['the gap is wide'] : []),
+    ...(score === null
+      ? ['unscored']
+      : score.state === 'near' || score.state === 'same'
+        ? []
+        : ['fixed texts score otherwise']),
+    ...(arbitration.length === 0
+      ? []
+      : moved('tokens', total(tokens, 0, arbitration), total(tokens, 1, arbitration))),
+    ...moved('tokens/pass', perPass(0), perPass(1)),
+  ];
+}
+
+const trimmed = (value: number): string => String(Number(value.toPrecision(3)));
+
+/** Missing evidence is no finding of its own: where nothing was asked, the ids have spoken. */
+function doubtWords(doubts: readonly string[]): string {
+  const findings = doubts.filter((doubt) => doubt !== 'no gap was measured' && doubt !== 'unscored');
+  return findings.length === 0 ? '' : `; ${findings.join(', ')}`;
+}
+
+function whereOf({ firstDivergence: first }: OutputEvidence): string {
+  if (first === null) return '';
+  const gap = first.gapNats === null ? '' : ` (gap ${first.gapNats.toFixed(3)} nat)`;
+  return `, first in ${first.run} ${first.prompt} at token ${first.token}${gap}`;
 }
 
 function declared(arm: PlannedArm): string {
   return arm.lossyKnobs.length === 0 ? '' : `; declared lossy: ${arm.lossyKnobs.join(', ')}`;
 }
 
-function same(arm: PlannedArm, requests: readonly Pair[]): OutputFinding {
+/** With as many rows, the router asks as often: less is work left out. Rows of other number have other lookups by nature. */
+function lookupsChanged(arm: PlannedArm, requests: readonly Pair[]): Level | null {
+  const changed = requests.find(([base, own]) => {
+    const [a, b] = [base.result.counters, own.result.counters];
+    return (
+      a.rows !== null &&
+      a.rows === b.rows &&
+      a.lookups !== null &&
+      b.lookups !== null &&
+      a.lookups !== b.lookups
+    );
+  });
+  if (changed === undefined) return null;
+  const [base, own] = changed.map(({ result }) => result.counters.lookups);
+  const reason = `ids equal in all ${requests.length} requests, but ${own} lookups instead of ${base} in as many rows`;
+  return { output: 'L3', reason: `${reason}${declared(arm)}` };
+}
+
+function scoresChanged(arm: PlannedArm, requests: readonly Pair[], evidence: Evidence): Level | null {
+  if (evidence.score?.state !== 'far') return null;
+  const reason = `ids equal in all ${requests.length} requests, but fixed texts score otherwise: ${scoreWords(evidence)}`;
+  return { output: 'L3', reason: `${reason}${declared(arm)}` };
+}
+
+function scoreWords({ record: { score } }: Evidence): string {
+  if (score === null) return 'unscored';
+  const percent = (value: number): string => `${(100 * value).toFixed(2)} %`;
+  return `perplexity ${percent(score.perplexityRatio)}, same top-1 ${percent(score.sameTop1)}`;
+}
+
+function same(
+  arm: PlannedArm,
+  requests: readonly Pair[],
+  evidence: Evidence,
+  { score: baseScore }: Noise,
+): Level {
   const ids = `ids equal in all ${requests.length} requests`;
   const lossy = arm.lossyKnobs.length === 0 ? '' : `, although declared lossy: ${arm.lossyKnobs.join(', ')}`;
   const differences = [
@@ -156,5 +221,17 @@ function same(arm: PlannedArm, requests: readonly Pair[]): OutputFinding {
       return { output: 'L1', reason: `${ids}, ${name} differ${lossy}` };
     }
   }
-  return { output: 'L0', reason: `${ids}, passes, acceptance and finish reasons too${lossy}` };
+  // An engine whose logits differ from start to start proves nothing by them.
+  const isExact = baseScore === null || baseScore.state === 'same';
+  const digests = requests.map(([base, own]) => [logitsOf(base), logitsOf(own)] as const);
+  const known = isExact ? digests.filter(([base, own]) => base !== null && own !== null) : [];
+  const isScored = isExact && evidence.score !== null;
+  if (known.some(([base, own]) => base !== own))
+    return { output: 'L1', reason: `${ids}, but other logits${lossy}` };
+  if (isScored && evidence.score?.state !== 'same') {
+    return { output: 'L1', reason: `${ids}, but other logits in the prefill${lossy}` };
+  }
+  const more = [...(known.length === requests.length ? ['logits'] : []), ...(isScored ? ['prefill'] : [])];
+  const words = ['passes', 'acceptance', ...more].join(', ');
+  return { output: 'L0', reason: `${ids}, ${words} and finish reasons too${lossy}` };
 }

@@ -16,6 +16,7 @@ export interface Attempt {
   readonly warmup: Of<'warmup_end'> | null;
   /** Windows of all kinds in the order in which they ran. */
   readonly windows: readonly Window[];
+  readonly scores: readonly Of<'score'>[];
   /** Null: the record breaks off, so the run is void. */
   readonly end: Of<'run_end'> | null;
 }
@@ -27,11 +28,16 @@ export interface Replay {
     readonly attempts: readonly Attempt[];
     readonly ok: Attempt | null;
   }[];
+  readonly gaps: readonly Of<'gap'>[];
   readonly ceilings: readonly Of<'ceiling'>[];
   readonly sessions: readonly Of<'session'>[];
 }
 
-type Draft = { -readonly [K in keyof Attempt]: Attempt[K] } & { windows: Window[] };
+type Draft = { -readonly [K in keyof Attempt]: Attempt[K] } & { windows: Window[]; scores: Of<'score'>[] };
+
+function newDraft(planned: PlannedRun): Draft {
+  return { planned, ready: null, loadMs: null, warmup: null, windows: [], scores: [], end: null };
+}
 
 /** Throws InvalidRecordError when the journal speaks of runs that were not planned or had not started. */
 export function replay(plan: Plan, events: readonly JournalEvent[]): Replay {
@@ -53,14 +59,7 @@ export function replay(plan: Plan, events: readonly JournalEvent[]): Replay {
             `the journal has a run ${event.run} of arm ${event.arm}, which the plan does not have`,
           );
         }
-        const draft: Draft = {
-          planned: run,
-          ready: null,
-          loadMs: null,
-          warmup: null,
-          windows: [],
-          end: null,
-        };
+        const draft = newDraft(run);
         attempts.get(event.run)?.push(draft);
         open.set(event.run, draft);
         break;
@@ -77,6 +76,9 @@ export function replay(plan: Plan, events: readonly JournalEvent[]): Replay {
       case 'window':
         started(event).windows.push(event);
         break;
+      case 'score':
+        started(event).scores.push(event);
+        break;
       case 'run_end':
         started(event).end = event;
         open.delete(event.run);
@@ -85,6 +87,7 @@ export function replay(plan: Plan, events: readonly JournalEvent[]): Replay {
         // What an earlier session left open was killed with it.
         open.clear();
         break;
+      case 'gap':
       case 'ceiling':
       case 'interrupted':
       case 'aborted':
@@ -101,6 +104,7 @@ export function replay(plan: Plan, events: readonly JournalEvent[]): Replay {
         ok: own.findLast((attempt) => attempt.end?.status === 'ok') ?? null,
       };
     }),
+    gaps: events.filter((event) => event.type === 'gap'),
     ceilings: events.filter((event) => event.type === 'ceiling'),
     sessions: events.filter((event) => event.type === 'session'),
   };

@@ -10,11 +10,13 @@ import type { ArmClassVerdict, Headline, Verdict } from '../records/verdict.ts';
 import { bytesPerToken, ceilingOf } from '../roofline/ceiling.ts';
 import { deepRounded } from '../stable-json.ts';
 import { type ClassRun, classRun, totalsOf } from './aggregate.ts';
+import { type Beside, besideBaseline, costOf, outputOf } from './beside-baseline.ts';
 import { executedOrder } from './executed.ts';
 import { verdictLine } from './lines.ts';
 import { headlineOf, speedNotes } from './notes.ts';
-import { judgeOutput, type OutputFinding, type SelfCheck, selfCheck } from './output.ts';
-import { type Attempt, replay } from './replay.ts';
+import type { OutputFinding } from './output.ts';
+import { type Attempt, type Replay, replay } from './replay.ts';
+import { type Noise, noiseOf } from './self-check.ts';
 import { recordedTest, type SpeedSection, speedSection, spreadInterval } from './speed-section.ts';
 import { isSteadier } from './spread.ts';
 import { brokenWindows, warningsOf } from './warnings.ts';
@@ -31,12 +33,13 @@ export interface VerdictInput {
 
 interface Context {
   readonly input: VerdictInput;
-  readonly all: readonly (ClassRun & { readonly className: string })[];
+  readonly all: readonly ClassRun[];
   /** Good runs by arm and class, in block order. */
   readonly runsOf: (arm: string, className: string) => readonly ClassRun[];
   readonly bandwidths: Verdict['ceilings'];
   readonly device: string | null;
-  readonly self: SelfCheck;
+  readonly noise: Noise;
+  readonly gaps: Replay['gaps'];
 }
 
 /**
@@ -47,7 +50,7 @@ export function computeVerdict(input: VerdictInput): Verdict {
   const { plan, events } = input;
   const record = replay(plan, events);
   const ok = record.runs.flatMap((run) => (run.ok === null ? [] : [run.ok]));
-  const context = contextOf(input, ok, bandwidthsOf(record.ceilings));
+  const context = contextOf(input, ok, record);
   const section = speedSection(plan, context.runsOf, { margin: plan.margin });
   const rows = rowsOf(context, section).map(deepRounded);
   const broken = brokenWindows(plan, ok);
@@ -55,7 +58,8 @@ export function computeVerdict(input: VerdictInput): Verdict {
     problem === null ? [] : [`${attempt.planned.id} ${className}: ${problem}`],
   );
   const complete = record.runs.every((run) => run.ok !== null);
-  const { device, self } = context;
+  const { device, noise } = context;
+  const { self } = noise;
   const executed = executedOrder(events);
   return {
     schemaVersion: 1,
@@ -84,9 +88,9 @@ export function computeVerdict(input: VerdictInput): Verdict {
   };
 }
 
-function classRuns(plan: Plan, ok: readonly Attempt[]): (ClassRun & { readonly className: string })[] {
+function classRuns(plan: Plan, ok: readonly Attempt[]): ClassRun[] {
   return plan.workloads.flatMap(({ class: className }) =>
-    ok.map((attempt) => ({ ...classRun(plan, attempt, className), className })),
+    ok.map((attempt) => classRun(plan, attempt, className)),
   );
 }
 
@@ -100,7 +104,11 @@ function bandwidthsOf(
   };
 }
 
-function contextOf(input: VerdictInput, ok: readonly Attempt[], bandwidths: Verdict['ceilings']): Context {
+function contextOf(
+  input: VerdictInput,
+  ok: readonly Attempt[],
+  { gaps, ceilings }: Pick<Replay, 'gaps' | 'ceilings'>,
+): Context {
   const { plan } = input;
   const all = classRuns(plan, ok).sort((a, b) => a.attempt.planned.block - b.attempt.planned.block);
   const devices = [...new Set(ok.flatMap(({ ready }) => (ready === null ? [] : [ready.device])))].sort();
@@ -109,9 +117,14 @@ function contextOf(input: VerdictInput, ok: readonly Attempt[], bandwidths: Verd
     all,
     runsOf: (arm, className) =>
       all.filter((run) => run.attempt.planned.arm === arm && run.className === className),
-    bandwidths,
+    bandwidths: bandwidthsOf(ceilings),
     device: devices.length === 0 ? null : devices.join(' + '),
-    self: selfCheck(ok.filter((attempt) => attempt.planned.arm === plan.baseline)),
+    noise: noiseOf(
+      plan.baseline,
+      ok.filter((attempt) => attempt.planned.arm === plan.baseline),
+      gaps,
+    ),
+    gaps,
   };
 }
 
@@ -131,24 +144,20 @@ function headlinesOf(context: Context, { headlines }: SpeedSection): Headline[] 
   return headlines.map((finding) => {
     const arm = plan.arms.find((each) => each.name === finding.speed.arm);
     if (arm === undefined) throw new Error(`the plan has no arm ${finding.speed.arm}`);
-    const outputs = plan.workloads.map(({ class: name }) => outputOf(context, arm, name));
+    const outputs = plan.workloads.map(({ class: name }) => outputOf(beside(context), arm, name));
     const headline = headlineOf(finding, outputs, plan.margin);
     return { ...headline, line: labelled(arm, headline.line) };
   });
 }
 
-function outputOf({ input, runsOf, self }: Context, arm: PlannedArm, className: string): OutputFinding {
-  const own = runsOf(arm.name, className);
-  const pairs = runsOf(input.plan.baseline, className).flatMap((base) => {
-    const run = own.find((each) => each.attempt.planned.block === base.attempt.planned.block);
-    return run === undefined ? [] : [{ base, arm: run }];
-  });
-  const { plan } = input;
-  const baseline = plan.arms.find((each) => each.name === plan.baseline) ?? arm;
-  return judgeOutput({ arm, baseline, sampling: plan.sampling }, pairs, self);
-}
+const beside = ({ input, runsOf, noise, gaps }: Context): Beside => ({
+  plan: input.plan,
+  runsOf,
+  noise,
+  gaps,
+});
 
-function baselineOutput({ self }: Context): OutputFinding {
+function baselineOutput({ noise: { self } }: Context): OutputFinding {
   if (self.state === 'differs') return { output: 'LX', reason: `does not repeat itself (${self.prompt})` };
   const repeats = self.state === 'repeats' ? `repeats itself in ${self.starts} starts` : 'not self-checked';
   return { output: 'L0', reason: `the baseline: ${repeats}` };
@@ -160,7 +169,7 @@ function rowOf(context: Context, arm: PlannedArm, className: string, section: Sp
   const spread = section.spread(arm.name, className);
   const robust = speed === undefined ? null : section.robust(arm.name, className);
   const runs = context.runsOf(arm.name, className);
-  const output = speed === undefined ? baselineOutput(context) : outputOf(context, arm, className);
+  const output = speed === undefined ? baselineOutput(context) : outputOf(beside(context), arm, className);
   const totals = totalsOf(runs.flatMap((run) => run.windows));
   const { counters } = totals;
   const tokPerSec = geometricMean(runs.map((run) => run.tokPerSec));
@@ -198,24 +207,33 @@ function rowOf(context: Context, arm: PlannedArm, className: string, section: Sp
     blocks: runs.length,
     idsSha256: idsHash(runs, input.sha256),
     command: commandLine(arm.argv, arm.env),
+    ...besideBaseline(beside(context), arm, className, { output, speed }),
     ...(lossyInUse(arm).length === 0 ? {} : { lossy: lossyInUse(arm) }),
     ...(arm.overrides.length === 0 ? {} : { overrides: arm.overrides }),
-    perBlock: runs.map((run) => ({
-      block: run.attempt.planned.block,
-      run: run.attempt.planned.id,
-      tokPerSec: run.tokPerSec,
-      idsSha256: idsHash([run], input.sha256),
-      passes: run.totals.counters.passes,
-      lookups: run.totals.counters.bySource,
-    })),
+    perBlock: perBlockOf(runs, input.sha256),
     line: labelled(
       arm,
       speed === undefined
         ? baselineLine(tokPerSec, output, problem)
         : verdictLine(output, speed, input.plan.margin, problem) +
+            costOf(beside(context), arm, className, output) +
             speedNotes({ speed, robust, spread, baseSpread, steadier }),
     ),
   };
+}
+
+function perBlockOf(
+  runs: readonly ClassRun[],
+  sha256: (text: string) => string,
+): ArmClassVerdict['perBlock'] {
+  return runs.map((run) => ({
+    block: run.attempt.planned.block,
+    run: run.attempt.planned.id,
+    tokPerSec: run.tokPerSec,
+    idsSha256: idsHash([run], sha256),
+    passes: run.totals.counters.passes,
+    lookups: run.totals.counters.bySource,
+  }));
 }
 
 /** What may change the output is said before what it did to the speed. */

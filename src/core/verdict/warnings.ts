@@ -8,8 +8,8 @@ import type { ArmClassVerdict } from '../records/verdict.ts';
 import { isHostDevice } from '../roofline/ceiling.ts';
 import { reorderedBlocks } from './executed.ts';
 import { percent, plural } from './lines.ts';
-import type { SelfCheck } from './output.ts';
 import type { Attempt, Replay, Window } from './replay.ts';
+import type { SelfCheck } from './self-check.ts';
 
 /** The words of Counters themselves; an engine that counts otherwise says so in its descriptor. */
 const OWN_RULE: CountingRule = { file: 'disjoint', unit: 'lookup' };
@@ -66,6 +66,7 @@ export function warningsOf(facts: Facts): string[] {
     ...notSteady(facts.ok),
     ...memoryKept(facts.ok),
     ...baselineDoubts(facts.self),
+    ...deadKnobs(facts.rows),
     ...whatItMeans(facts),
   ];
 }
@@ -167,6 +168,17 @@ function memoryKept(ok: readonly Attempt[]): string[] {
 function baselineDoubts(self: SelfCheck): string[] {
   if (self.state !== 'differs') return [];
   return [`the baseline does not repeat itself: ${self.prompt} gave other ids in another start`];
+}
+
+function deadKnobs(rows: readonly ArmClassVerdict[]): string[] {
+  const dead = new Map(
+    rows.flatMap(({ arm, deadKnobs: names }) => (names === undefined ? [] : [[arm, names]])),
+  );
+  return [...dead].map(([arm, names]) =>
+    names.length === 1
+      ? `dead knob: ${arm} sets ${names[0]}, and no counter, byte, log line or token changed`
+      : `dead knobs: ${arm} sets ${names.join(', ')}, and no counter, byte, log line or token changed`,
+  );
 }
 
 function whatItMeans({ device, ok, replay }: Facts): string[] {

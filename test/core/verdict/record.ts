@@ -6,6 +6,7 @@ import type { JournalEvent, WindowKind } from '../../../src/core/records/journal
 import type { Plan, PlannedArm } from '../../../src/core/records/plan.ts';
 import type { ArmClassVerdict, Verdict } from '../../../src/core/records/verdict.ts';
 import { computeVerdict } from '../../../src/core/verdict/verdict.ts';
+import { type Scored, scoreEvents } from './record-scores.ts';
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -30,6 +31,8 @@ export interface Answer {
   readonly decodeMs?: number | null;
   readonly foreignCpuShare?: number | null;
   readonly flags?: readonly string[];
+  /** Digest of the logits behind the last token. */
+  readonly logits?: string;
 }
 
 export interface RecordOptions {
@@ -46,6 +49,12 @@ export interface RecordOptions {
     prompt: string;
     kind: WindowKind;
   }) => Answer;
+  /** Adds an arbitration window of this prompt to each class, and this many scored texts. */
+  readonly arbitrate?: string;
+  readonly score?: (at: { arm: string; block: number; class: string; text: number }) => Scored | null;
+  readonly texts?: number;
+  readonly logShape?: (arm: string) => string;
+  readonly readyRaw?: (arm: string) => unknown;
   readonly device?: string;
   readonly fingerprint?: (arm: string) => string | null;
   readonly weightBytes?: number;
@@ -134,7 +143,7 @@ function resultOf(answer: Answer): GenerateResult {
     ttftMs: 55,
     passMs: null,
     counters: { ...KNOWN_COUNTERS, ...answer.counters },
-    raw: null,
+    raw: answer.logits === undefined ? null : { digest: { logits: answer.logits } },
   };
 }
 
@@ -192,8 +201,10 @@ export function runEvents(
     return [
       of('prime', 'w01'),
       ...(workload.promptsByBlock[block - 1] ?? []).map((prompt) => of('measure', prompt.id)),
+      ...(options.arbitrate === undefined ? [] : [of('arbitrate', options.arbitrate)]),
     ];
   });
+  const scores = scoreEvents(plan, run, options);
   const ready = {
     device: options.device ?? 'host',
     fingerprint: options.fingerprint === undefined ? 'f' : options.fingerprint(arm),
@@ -202,7 +213,7 @@ export function runEvents(
     vocab: 512,
     lossyKnobs: [],
     ...(options.weightBytes === undefined ? {} : { weightBytes: options.weightBytes }),
-    raw: null,
+    raw: options.readyRaw?.(arm) ?? null,
   };
   const steady = options.steady?.(id) ?? true;
   return [
@@ -219,6 +230,7 @@ export function runEvents(
       reason: steady ? 'steady' : 'the cap',
     },
     ...windows,
+    ...scores,
     {
       type: 'run_end',
       utc,
@@ -229,6 +241,7 @@ export function runEvents(
       memoryReleased: true,
       releaseMs: 5,
       logTail: [],
+      ...(options.logShape === undefined ? {} : { logShapeSha256: options.logShape(arm) }),
     },
   ];
 }

@@ -66,7 +66,7 @@ test('any id that differs is a changed output; faster then is a trade', () => {
     `"ids differ in 1 of 8 requests, first in b2.p2.fast prose-2-1 at token 4; declared lossy: route-bias"`,
   );
   expect(row(verdict, 'fast').line).toMatchInlineSnapshot(
-    `"[lossy: route-bias] changed output and 2.01× faster (1.99–2.03): a trade, not a win"`,
+    `"[lossy: route-bias] changed output and 2.01× faster (1.99–2.03): a trade, not a win; unscored"`,
   );
   expect(verdict.exitCode).toBe(0);
 });
@@ -158,8 +158,10 @@ test('a changed output that is slower or no faster says so', () => {
       arm === 'fast' ? { rate: rate + 0.3 * (block % 2), ids: new Array<number>(64).fill(1) } : {};
     return row(verdictOf(makeRecord({ answer })), 'fast').line;
   };
-  expect(line(70)).toMatchInlineSnapshot(`"changed output and slower: 0.701× (0.699–0.704)"`);
-  expect(line(99.85)).toMatchInlineSnapshot(`"changed output at the same speed: 1.000× (0.997–1.003)"`);
+  expect(line(70)).toMatchInlineSnapshot(`"changed output and slower: 0.701× (0.699–0.704); unscored"`);
+  expect(line(99.85)).toMatchInlineSnapshot(
+    `"changed output at the same speed: 1.000× (0.997–1.003); unscored"`,
+  );
 });
 
 test('all arms and classes are one family: the more comparisons, the wider the interval', () => {

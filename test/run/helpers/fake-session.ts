@@ -22,6 +22,7 @@ export interface Arms {
     readonly play?: string;
     readonly rate?: number;
     readonly shift?: number;
+    readonly lanes?: number;
     readonly override?: ArmOverride;
   };
 }
@@ -39,6 +40,7 @@ counting: {file: disjoint, unit: lookup}
 knobs:
   play: {type: string, flag: --play, effect: unknown, summary: which part it plays}
   rate: {type: number, flag: --rate, effect: exact, summary: tokens a second}
+  lanes: {type: int, flag: --lanes, effect: exact, summary: swallowed}
   shift: {type: int, flag: --shift, effect: lossy, summary: added to every id}
 `;
 }
