@@ -17,6 +17,7 @@ namespace rota {
 MmapFile::MmapFile(MmapFile&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
+      mapped_(std::exchange(other.mapped_, false)),
       path_(std::move(other.path_)),
       identity_(other.identity_) {}
 
@@ -25,6 +26,7 @@ MmapFile& MmapFile::operator=(MmapFile&& other) noexcept {
     unmap();
     data_ = std::exchange(other.data_, nullptr);
     size_ = std::exchange(other.size_, 0);
+    mapped_ = std::exchange(other.mapped_, false);
     path_ = std::move(other.path_);
     identity_ = other.identity_;
   }
@@ -34,9 +36,17 @@ MmapFile& MmapFile::operator=(MmapFile&& other) noexcept {
 MmapFile::~MmapFile() { unmap(); }
 
 void MmapFile::unmap() {
-  if (data_ == nullptr) return;
+  if (!mapped_) return;
   forget_mapping(data_);
   munmap(const_cast<uint8_t*>(data_), size_);
+}
+
+MmapFile MmapFile::of_memory(std::string name, std::span<const uint8_t> bytes) {
+  MmapFile file;
+  file.data_ = bytes.data();
+  file.size_ = bytes.size();
+  file.path_ = std::move(name);
+  return file;
 }
 
 Result<MmapFile> MmapFile::open(const std::string& path) {
@@ -66,6 +76,7 @@ Result<MmapFile> MmapFile::open(const std::string& path) {
     return Status(Code::kLoad, path + ": cannot map: " + std::strerror(error));
   }
   file.data_ = static_cast<const uint8_t*>(memory);
+  file.mapped_ = true;
   watch_mapping(file.data_, file.size_);
   return file;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "base/file_identity.h"
@@ -20,6 +21,9 @@ class MmapFile {
 
   // kLoad with the path and the system's reason: missing, a directory, unreadable, empty.
   static Result<MmapFile> open(const std::string& path);
+  // Bytes that are in memory already, under a name for errors. The caller keeps them there as long
+  // as this and what was made of it; identity() is of no file.
+  static MmapFile of_memory(std::string name, std::span<const uint8_t> bytes);
 
   const uint8_t* data() const { return data_; }
   uint64_t size() const { return size_; }
@@ -33,6 +37,7 @@ class MmapFile {
 
   const uint8_t* data_ = nullptr;
   uint64_t size_ = 0;
+  bool mapped_ = false;  // by this, which has to unmap it
   std::string path_;
   FileIdentity identity_;
 };

@@ -86,18 +86,28 @@ bool file_or_parts_exist(const std::string& path) {
 }
 
 Result<FileView> FileView::open(const std::string& path) {
-  FileView view;
-  view.path_ = without_part_suffix(path);
+  const std::string whole = without_part_suffix(path);
   std::vector<std::string> paths;
-  if (view.path_ != path || !exists(path)) {
-    ROTA_ASSIGN_OR_RETURN(paths, find_parts(view.path_));
+  if (whole != path || !exists(path)) {
+    ROTA_ASSIGN_OR_RETURN(paths, find_parts(whole));
   }
   if (paths.empty()) paths.push_back(path);
+  std::vector<MmapFile> parts;
   for (const std::string& name : paths) {
     ROTA_ASSIGN_OR_RETURN(MmapFile part, MmapFile::open(name));
+    parts.push_back(std::move(part));
+  }
+  return of(whole, std::move(parts));
+}
+
+Result<FileView> FileView::of(std::string path, std::vector<MmapFile> parts) {
+  ROTA_CHECK(!parts.empty(), path);
+  FileView view;
+  view.path_ = std::move(path);
+  view.parts_ = std::move(parts);
+  for (const MmapFile& part : view.parts_) {
     view.part_bytes_ = std::max(view.part_bytes_, part.size());
     view.size_ += part.size();
-    view.parts_.push_back(std::move(part));
   }
   for (size_t i = 0; i + 1 < view.parts_.size(); ++i) {
     const MmapFile& part = view.parts_[i];
@@ -121,6 +131,7 @@ uint64_t FileView::run(uint64_t offset, uint64_t bytes) const {
 
 const uint8_t* FileView::within(uint64_t offset, uint64_t bytes) const {
   ROTA_CHECK(offset <= size_ && bytes <= size_ - offset, path_, offset, bytes);
+  if (parts_.size() == 1) return parts_.front().data() + offset;
   if (bytes == 0) return parts_.front().data();
   const Place where = place(offset);
   return run(offset, bytes) == bytes ? parts_[where.part].data() + where.offset : nullptr;

@@ -16,6 +16,8 @@ class FileView {
   // FILE, or any part of it, or FILE where only its parts are there. kLoad names what is missing: a
   // part between others, or one shorter than they are (parts but the last have one size).
   static Result<FileView> open(const std::string& path);
+  // Of parts that are open, in their order; at least one.
+  static Result<FileView> of(std::string path, std::vector<MmapFile> parts);
 
   const std::string& path() const { return path_; }  // of the whole, whether it is there or not
   uint64_t size() const { return size_; }

@@ -80,8 +80,12 @@ const char* gguf_type_name(GgufType type) {
 }
 
 Result<Gguf> Gguf::open_one(const std::string& path, int shard) {
-  Gguf gguf;
   ROTA_ASSIGN_OR_RETURN(FileView file, FileView::open(path));
+  return read_one(std::move(file), shard);
+}
+
+Result<Gguf> Gguf::read_one(FileView file, int shard) {
+  Gguf gguf;
   gguf.shards_.push_back(std::move(file));
   ROTA_ASSIGN_OR_RETURN(GgufHeader header, parse_gguf_header(gguf.shards_.back(), shard));
   for (const auto& [key, value] : header.keys) {
@@ -113,24 +117,38 @@ Status Gguf::check_split(int shard, int count) const {
                                    " (both from 0)");
 }
 
+Status Gguf::check_tensor_count(int count) const {
+  ROTA_ASSIGN_OR_RETURN(const uint64_t promised, u64("split.tensors.count"));
+  if (promised == tensors_.size()) return Status();
+  return key_error("split.tensors.count", "promises " + std::to_string(promised) +
+                                              " tensors, the " + std::to_string(count) +
+                                              " files have " + std::to_string(tensors_.size()));
+}
+
+Result<Gguf> Gguf::read(FileView file) {
+  ROTA_ASSIGN_OR_RETURN(Gguf gguf, read_one(std::move(file), 0));
+  if (!gguf.has("split.count")) return gguf;
+  ROTA_RETURN_IF_ERROR(gguf.check_split(0, 1));
+  ROTA_RETURN_IF_ERROR(gguf.check_tensor_count(1));
+  return gguf;
+}
+
 Result<Gguf> Gguf::open(const std::string& path) {
   const std::optional<ShardName> name = parse_shard_name(without_part_suffix(path));
-  ROTA_ASSIGN_OR_RETURN(Gguf gguf, open_one(name ? shard_path(*name, 0) : path, 0));
-  if (!name && !gguf.has("split.count")) return gguf;
-  const int count = name ? name->count : 1;
-  ROTA_RETURN_IF_ERROR(gguf.check_split(0, count));
-  for (int shard = 1; shard < count; ++shard) {
+  if (!name) {
+    ROTA_ASSIGN_OR_RETURN(FileView file, FileView::open(path));
+    return read(std::move(file));
+  }
+  ROTA_ASSIGN_OR_RETURN(Gguf gguf, open_one(shard_path(*name, 0), 0));
+  ROTA_RETURN_IF_ERROR(gguf.check_split(0, name->count));
+  for (int shard = 1; shard < name->count; ++shard) {
     ROTA_ASSIGN_OR_RETURN(Gguf part, open_one(shard_path(*name, shard), shard));
-    ROTA_RETURN_IF_ERROR(part.check_split(shard, count));
+    ROTA_RETURN_IF_ERROR(part.check_split(shard, name->count));
     gguf.shards_.push_back(std::move(part.shards_.front()));
     ROTA_RETURN_IF_ERROR(gguf.take_tensors(std::move(part.tensors_)));
   }
-  ROTA_ASSIGN_OR_RETURN(const uint64_t promised, gguf.u64("split.tensors.count"));
-  if (promised == gguf.tensors_.size()) return gguf;
-  return gguf.key_error("split.tensors.count", "promises " + std::to_string(promised) +
-                                                   " tensors, the " + std::to_string(count) +
-                                                   " files have " +
-                                                   std::to_string(gguf.tensors_.size()));
+  ROTA_RETURN_IF_ERROR(gguf.check_tensor_count(name->count));
+  return gguf;
 }
 
 const GgufTensor* Gguf::tensor(std::string_view name) const {

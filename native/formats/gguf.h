@@ -59,6 +59,8 @@ class Gguf {
   // (file_view.h); the others are found beside it. Every error is kLoad, one line: file, what, and
   // the offset in the header.
   static Result<Gguf> open(const std::string& path);
+  // One file that is open and is not split.
+  static Result<Gguf> read(FileView file);
 
   const std::vector<FileView>& shards() const { return shards_; }
   const std::vector<GgufTensor>& tensors() const { return tensors_; }
@@ -92,6 +94,9 @@ class Gguf {
 
  private:
   static Result<Gguf> open_one(const std::string& path, int shard);
+  static Result<Gguf> read_one(FileView file, int shard);
+  // The first of `count` files, once all are taken: it says how many tensors they have together.
+  Status check_tensor_count(int count) const;
   // Appends them, refusing a name that is there already.
   Status take_tensors(std::vector<GgufTensor> tensors);
   // The file's own split keys against its place in the name.

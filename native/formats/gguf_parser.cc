@@ -159,34 +159,35 @@ class Parser {
     GgufTensor tensor;
     tensor.shard = shard_;
     ROTA_ASSIGN_OR_RETURN(tensor.name, read_name("a tensor name"));
-    const std::string what = "tensor " + tensor.name;
     const uint64_t start = position_;
+    const auto wrong = [&](const std::string& why) {
+      return fail(start, "tensor " + tensor.name + why);
+    };
     uint32_t dims = 0, type = 0;
     ROTA_RETURN_IF_ERROR(read(&dims, "a tensor's dimensions"));
-    if (dims < 1 || dims > 4)
-      return fail(start, what + " has " + std::to_string(dims) + " dimensions");
+    if (dims < 1 || dims > 4) return wrong(" has " + std::to_string(dims) + " dimensions");
     tensor.dims = static_cast<int>(dims);
     for (uint32_t i = 0; i < dims; ++i) {
       ROTA_RETURN_IF_ERROR(read(&tensor.ne[i], "a tensor's dimensions"));
-      if (tensor.ne[i] == 0) return fail(start, what + " has a dimension of 0");
+      if (tensor.ne[i] == 0) return wrong(" has a dimension of 0");
     }
     ROTA_RETURN_IF_ERROR(read(&type, "a tensor's type"));
     ROTA_RETURN_IF_ERROR(read(&tensor.offset, "a tensor's offset"));
     const FormatInfo* info = format_info(type);
     if (info == nullptr) {
-      return fail(start, what + " has ggml type " + std::to_string(type) + " (" +
-                             ggml_type_name(type) + "), which is not supported");
+      return wrong(" has ggml type " + std::to_string(type) + " (" + ggml_type_name(type) +
+                   "), which is not supported");
     }
     tensor.format = info->format;
     const auto row = row_bytes(info->format, tensor.ne[0]);
-    if (!row.ok()) return fail(start, what + ": " + row.status().message());
+    if (!row.ok()) return wrong(": " + row.status().message());
     tensor.bytes = row.value();
     for (uint32_t i = 1; i < dims; ++i) {
       if (!multiply(tensor.bytes, tensor.ne[i], &tensor.bytes)) {
-        return fail(start, what + " is larger than 2^64 bytes");
+        return wrong(" is larger than 2^64 bytes");
       }
     }
-    if (tensor.offset % alignment_ != 0) misaligned_ = misaligned_.empty() ? what : misaligned_;
+    if (tensor.offset % alignment_ != 0 && misaligned_.empty()) misaligned_ = tensor.name;
     header_.tensors.push_back(std::move(tensor));
     return Status();
   }
@@ -199,7 +200,8 @@ class Parser {
   // Offsets in the header count from the data section, which starts at the next alignment boundary.
   Status place_tensors() {
     if (!misaligned_.empty()) {
-      return fail(position_, misaligned_ + " is not aligned to " + std::to_string(alignment_));
+      return fail(position_,
+                  "tensor " + misaligned_ + " is not aligned to " + std::to_string(alignment_));
     }
     const uint64_t start = (position_ + alignment_ - 1) / alignment_ * alignment_;
     for (GgufTensor& tensor : header_.tensors) {

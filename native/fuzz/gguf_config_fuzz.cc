@@ -4,14 +4,12 @@
 #include <cstdint>
 
 #include "formats/gguf.h"
-#include "fuzz/memory_file.h"
+#include "fuzz/input_gguf.h"
 #include "model/gguf_config.h"
 #include "model/tensor_names.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static rota::MemoryFile file(size_t{1} << 20);
-  file.set(data, size, size);
-  const auto gguf = rota::Gguf::open(file.path());
+  const auto gguf = rota::input_gguf({data, size});
   if (!gguf.ok()) return 0;
   const auto family = rota::recognise_family(gguf.value());
   if (!family.ok()) return 0;

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "formats/gguf.h"
-#include "fuzz/memory_file.h"
+#include "fuzz/input_gguf.h"
 
 namespace {
 
@@ -35,9 +35,7 @@ unsigned touch(const rota::Gguf& gguf) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static rota::MemoryFile file(size_t{1} << 20);
-  file.set(data, size, size);
-  const auto gguf = rota::Gguf::open(file.path());
+  const auto gguf = rota::input_gguf({data, size});
   if (!gguf.ok()) return 0;
   read_values(gguf.value());
   [[maybe_unused]] static volatile unsigned seen;

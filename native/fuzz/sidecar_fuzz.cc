@@ -4,9 +4,10 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "base/check.h"
 #include "base/temp_dir.h"
 #include "formats/gguf.h"
-#include "fuzz/memory_file.h"
+#include "fuzz/input_gguf.h"
 #include "model/gguf_config.h"
 #include "model/synthetic_model.h"
 #include "model/tensor_names.h"
@@ -35,9 +36,7 @@ struct Target {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const Target target;
-  static rota::MemoryFile file(size_t{1} << 20);
-  file.set(data, size, size);
-  const auto sidecar = rota::Gguf::open(file.path());
+  const auto sidecar = rota::input_gguf({data, size});
   if (!sidecar.ok()) return 0;
   rota::Config config = target.config;
   if (rota::read_draft_config(target.gguf, sidecar.value(), config).ok()) {

@@ -1,16 +1,33 @@
 // Fuzz target: a whole model as the engine opens it: container, config, every dense tensor, every
 // expert's span. The input is the head of the file; zeros follow it, so that tensors have room
-// without an input of megabytes.
+// without an input of their length.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
 
+#include "base/check.h"
 #include "experts/blob.h"
-#include "fuzz/memory_file.h"
+#include "fuzz/input_gguf.h"
 #include "model/weight_source.h"
 
 namespace {
 
-constexpr size_t kFileBytes = size_t{8} << 20;
+// The largest tensor of the seeds has 240 KiB.
+constexpr size_t kFileBytes = size_t{512} << 10;
+
+// The head, then zeros; each call overwrites what the one before has written.
+std::span<const uint8_t> file_of(const uint8_t* head, size_t size) {
+  static std::vector<uint8_t> file(kFileBytes);
+  static size_t written = 0;
+  size = std::min(size, file.size());
+  std::copy_n(head, size, file.begin());
+  if (written > size) std::fill(file.data() + size, file.data() + written, uint8_t{0});
+  written = size;
+  return file;
+}
 
 // What FileBlobs does with each expert before it is served.
 void lay_out(const rota::WeightSource& weights) {
@@ -29,11 +46,11 @@ void lay_out(const rota::WeightSource& weights) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static rota::MemoryFile file(kFileBytes);
-  file.set(data, size, kFileBytes);
+  auto gguf = rota::input_gguf(file_of(data, size));
+  if (!gguf.ok()) return 0;
   rota::WeightSourceOptions options;
   options.want_draft = false;
-  const auto weights = rota::WeightSource::open(file.path(), options);
+  const auto weights = rota::WeightSource::of(std::move(gguf).value(), "input", options);
   if (weights.ok()) lay_out(*weights.value());
   return 0;
 }

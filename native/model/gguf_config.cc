@@ -20,11 +20,11 @@ class KeyReader {
   KeyReader(const Gguf& gguf, std::string prefix, Family family = Family::kA)
       : gguf_(gguf), prefix_(std::move(prefix)), family_(family) {}
 
-  void i32(const char* key, int& out) { take(gguf_.i32(name(key)), out); }
-  void f32(const char* key, float& out) { take(gguf_.f32(name(key)), out); }
-  void string(const char* key, std::string& out) { take(gguf_.string(name(key)), out); }
-  void list(const char* key, std::vector<int>& out) { take(gguf_.i32_array(name(key)), out); }
-  void list(const char* key, std::vector<int64_t>& out) { take(gguf_.i64_array(name(key)), out); }
+  void i32(const char* key, int& out) { take(&Gguf::i32, key, out); }
+  void f32(const char* key, float& out) { take(&Gguf::f32, key, out); }
+  void string(const char* key, std::string& out) { take(&Gguf::string, key, out); }
+  void list(const char* key, std::vector<int>& out) { take(&Gguf::i32_array, key, out); }
+  void list(const char* key, std::vector<int64_t>& out) { take(&Gguf::i64_array, key, out); }
   // A key that must have one value, because the model has no other way.
   void fixed(const char* key, int expected) {
     int found = expected;
@@ -43,8 +43,9 @@ class KeyReader {
 
  private:
   template <typename T>
-  void take(Result<T> result, T& out) {
+  void take(Result<T> (Gguf::*read)(std::string_view) const, const char* key, T& out) {
     if (!status_.ok()) return;
+    Result<T> result = (gguf_.*read)(name(key));
     status_ = result.status();
     if (status_.ok()) out = std::move(result).value();
   }

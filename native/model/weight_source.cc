@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "formats/gguf.h"
 #include "formats/shard_name.h"
 #include "model/gguf_config.h"
 #include "model/opened_gguf.h"
@@ -112,6 +111,11 @@ WeightSource::~WeightSource() = default;
 Result<std::unique_ptr<WeightSource>> WeightSource::open(const std::string& path,
                                                          const WeightSourceOptions& options) {
   ROTA_ASSIGN_OR_RETURN(Gguf model, Gguf::open(path));
+  return of(std::move(model), path, options);
+}
+
+Result<std::unique_ptr<WeightSource>> WeightSource::of(Gguf model, const std::string& path,
+                                                       const WeightSourceOptions& options) {
   ROTA_RETURN_IF_ERROR(check_architecture(model, kModelArchitecture));
   ROTA_ASSIGN_OR_RETURN(const Family family, recognise_family(model));
   ROTA_ASSIGN_OR_RETURN(Config config, read_config(model, family));

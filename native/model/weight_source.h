@@ -13,6 +13,7 @@
 #include "base/file_identity.h"
 #include "base/status.h"
 #include "formats/block.h"
+#include "formats/gguf.h"
 #include "model/config.h"
 #include "model/tensor_names.h"
 
@@ -66,6 +67,9 @@ class WeightSource {
   // kLoad, one line naming file and tensor or key.
   static Result<std::unique_ptr<WeightSource>> open(const std::string& path,
                                                     const WeightSourceOptions& options = {});
+  // The model that is open already; `path` says where sidecar and Engram tables would lie.
+  static Result<std::unique_ptr<WeightSource>> of(Gguf model, const std::string& path,
+                                                  const WeightSourceOptions& options = {});
   ~WeightSource();
   WeightSource(const WeightSource&) = delete;
   WeightSource& operator=(const WeightSource&) = delete;

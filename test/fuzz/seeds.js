@@ -2,40 +2,67 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { everyKind, readHead, withValue, writeHead } from './gguf-head.js';
 
-/** Enough for the keys and tensors of a mini model; its data begins at the next multiple of 4096. */
-const HEAD_BYTES = 64 * 1024;
+/** What stays of mini-xs: three layers, one of them with Engram and one with a cache of its own, and 16 words. */
+const LAYERS = 3;
+const VOCAB = 16;
+/** @type {Record<string, number | number[]>} a number for a list: how many of its values stay */
+const VALUES = {
+  block_count: LAYERS,
+  vocab_size: VOCAB,
+  'attention.compress_ratios': LAYERS,
+  'attention.kv_source_layer_ids': [2],
+  'attention.index_source_layer_ids': [2],
+  'attention.candidate_source_layer_id': 2,
+  swiglu_clamp_exp: LAYERS,
+  'engram.layer_ids': [1],
+  'engram.primes': 6,
+  'engram.offsets': 6,
+  'engram.multipliers': 4,
+  'engram.token_map': VOCAB,
+  'engram.compressed_vocab_size': VOCAB / 2,
+};
+/** Keys that no reader of the model takes, and the alignment, whose default makes shorter files. */
+const UNREAD =
+  /alignment|41\.context_length|value_length|hash_layer|scaling.type|weights_norm|clamp_shexp|num_embeddings/;
+/** What family B infers its lists of layers from. */
+const INFERRED = /attn_compressor_kv|indexer.attn_k|indexer.attn_q_b/;
 
 /**
- * The bytes of a GGUF before its first tensor list, with a tensor count of 0: keys only.
+ * The head of mini-xs, small: an input is mutated by bytes, and most of a large one is never reached.
  * @param {Buffer} file
+ * @returns {import('./gguf-head.js').Head}
  */
-export function keysOnly(file) {
-  const keys = Number(file.readBigUInt64LE(16));
-  let at = 24;
-  const step = (/** @type {number} */ bytes) => {
-    at += bytes;
-    return at - bytes;
+function smallModel(file) {
+  const { keys, tensors } = readHead(file);
+  const kept = tensors.filter(({ name }) => !(Number(/^blk\.(\d+)/.exec(name)?.[1]) >= LAYERS));
+  return {
+    keys: keys
+      .filter(({ name }) => !UNREAD.test(name))
+      .map((key) => {
+        const value = VALUES[key.name.replace('deepseek41.', '')];
+        return value === undefined ? key : withValue(key, value);
+      }),
+    tensors: kept.map((tensor) =>
+      /^(token_embd|output)\.weight/.test(tensor.name)
+        ? { ...tensor, ne: [tensor.ne[0] ?? 0, VOCAB] }
+        : tensor,
+    ),
   };
-  const u64 = () => Number(file.readBigUInt64LE(step(8)));
-  const u32 = () => file.readUInt32LE(step(4));
-  const sizes = [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8];
-  const skip = (/** @type {number} */ type, /** @type {number} */ count) => {
-    if (type !== 8) step((sizes[type] ?? 0) * count);
-    else for (let i = 0; i < count; ++i) step(u64());
-  };
-  for (let i = 0; i < keys; ++i) {
-    step(u64());
-    const type = u32();
-    if (type !== 9) skip(type, 1);
-    else {
-      const element = u32();
-      skip(element, u64());
-    }
-  }
-  const out = Buffer.from(file.subarray(0, at));
-  out.writeBigUInt64LE(0n, 8);
-  return out;
+}
+
+/** Room for tensors that lie on one another at the beginning of the data, behind it up to the alignment. */
+const ROOM = Buffer.alloc(64);
+
+/**
+ * Its keys, and of its tensors only what says which layers have something, one number each, with room for it.
+ * @param {import('./gguf-head.js').Head} head
+ */
+function keysOf({ keys, tensors }) {
+  const inferred = tensors.filter(({ name }) => INFERRED.test(name));
+  const head = writeHead({ keys, tensors: inferred.map((tensor) => ({ ...tensor, ne: [1], format: 0 })) });
+  return Buffer.concat([head, ROOM]);
 }
 
 /**
@@ -52,19 +79,20 @@ function synthetic({ build, work }, config, ...more) {
   return { model: readFileSync(out), sidecar: readFileSync(out.replace(/\.gguf$/, '.dspark.gguf')) };
 }
 
-/**
- * Small on purpose: an input is mutated by bytes, and most of a large one is never reached.
- * @param {{names: readonly string[], native: string, build: string, work: string}} place
- */
+/** @param {{names: readonly string[], native: string, build: string, work: string}} place */
 export function writeSeeds(place) {
-  const models = ['mini-xs', 'mini-xs2'].map((config) => synthetic(place, config));
+  const files = ['ours', 'a', 'b'].map((layout) => synthetic(place, 'mini-xs', '--layout', layout));
+  const models = files.map(({ model }) => smallModel(model));
+  const sidecars = files.slice(0, 1).map(({ sidecar }) => ({ ...readHead(sidecar), tensors: [] }));
+  const keys = models.map(keysOf);
+  const everything = Buffer.concat([writeHead(everyKind()), ROOM]);
   /** @type {Record<string, Buffer[]>} */
   const made = {
-    gguf: models.flatMap(({ model, sidecar }) => [keysOnly(model), keysOnly(sidecar)]),
-    gguf_config: models.map(({ model }) => keysOnly(model)),
-    parts: models.map(({ model }) => Buffer.concat([Buffer.from([255, 255]), keysOnly(model)])),
-    sidecar: models.map(({ sidecar }) => keysOnly(sidecar)),
-    weight_source: models.map(({ model }) => model.subarray(0, HEAD_BYTES)),
+    gguf: [everything, ...sidecars.map(keysOf)],
+    gguf_config: keys,
+    parts: [everything, ...sidecars.map(keysOf)].map((file) => Buffer.concat([Buffer.from([1, 80]), file])),
+    sidecar: sidecars.map(keysOf),
+    weight_source: models.map(writeHead),
   };
   for (const name of place.names) {
     const folder = join(place.work, 'seeds', name);
