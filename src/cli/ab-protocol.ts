@@ -2,9 +2,13 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { stringify } from 'yaml';
+import type { EngineDescriptor } from '../schema/descriptor.ts';
 import { type CompleteProtocol, completeProtocol, loadDescriptor } from '../schema/load.ts';
-import type { ProtocolModel } from '../schema/override.ts';
+import { type ArmOverride, OVERRIDE, overrideShape, type ProtocolModel } from '../schema/override.ts';
 import { parseProtocol } from '../schema/protocol.ts';
+import { validate } from '../schema/validate.ts';
+import { parseYaml } from '../schema/yaml-source.ts';
+import { modelArgument } from './arguments.ts';
 import type { Context } from './context.ts';
 import { flagKnobs } from './flag-knobs.ts';
 
@@ -17,6 +21,8 @@ export interface AbRequest {
   readonly engine: string;
   readonly model: ProtocolModel;
   readonly flags: { readonly A: string; readonly B: string };
+  /** YAML of an arm's `override`, where it has one. */
+  readonly overrides: { readonly A: string | undefined; readonly B: string | undefined };
   readonly blocks: number;
   readonly maxNew: number;
 }
@@ -33,10 +39,7 @@ export function abProtocol(
     engine: request.engine,
     model: 'path' in model ? pathFromHere(context.cwd, model.path) : model,
     baseline: 'A',
-    arms: {
-      A: flagKnobs(descriptor, request.flags.A, '-a'),
-      B: flagKnobs(descriptor, request.flags.B, '-b'),
-    },
+    arms: { A: armOf(context, descriptor, request, 'A'), B: armOf(context, descriptor, request, 'B') },
     blocks: request.blocks,
     workloads: CLASSES.map((name) => ({
       class: name,
@@ -46,6 +49,36 @@ export function abProtocol(
     })),
   });
   return { complete: completeProtocol(parseProtocol(text, 'rota ab'), context.cwd, context.engines), text };
+}
+
+/** Its flags are those of the engine that it runs. */
+function armOf(
+  context: Pick<Context, 'engines'>,
+  descriptor: EngineDescriptor,
+  { flags, overrides }: AbRequest,
+  arm: 'A' | 'B',
+): Record<string, unknown> {
+  const letter = arm.toLowerCase();
+  const own = overrides[arm];
+  if (own === undefined) return flagKnobs(descriptor, flags[arm], `-${letter}`);
+  const override = overrideOf(own, `--override-${letter}`);
+  const engine =
+    override.engine === undefined ? descriptor : loadDescriptor(context.engines, override.engine);
+  return { ...flagKnobs(engine, flags[arm], `-${letter}`), [OVERRIDE]: inFile(override) };
+}
+
+/** As it was written, but checked: so a mistake is told where it was typed. A model may be a word of the command line. */
+function overrideOf(text: string, option: string): ArmOverride {
+  const override = validate(overrideShape, parseYaml(text, option));
+  const { model } = override;
+  return model !== undefined && 'path' in model
+    ? { ...override, model: modelArgument(model.path) }
+    : override;
+}
+
+/** What a protocol file has there: a path is a word, not a map. */
+function inFile({ model, ...rest }: ArmOverride): Record<string, unknown> {
+  return model === undefined ? rest : { ...rest, model: 'path' in model ? model.path : model };
 }
 
 function pathFromHere(cwd: string, path: string): string {

@@ -63,6 +63,7 @@ function flags(spec: SynthModel): readonly string[] {
     ...['--config', spec.config, '--seed', String(spec.seed)],
     ...(spec.expertFormat === undefined ? [] : ['--expert-format', spec.expertFormat]),
     ...(spec.denseFormat === undefined ? [] : ['--dense-format', spec.denseFormat]),
+    ...(spec.layout === undefined ? [] : ['--layout', spec.layout]),
   ];
 }
 

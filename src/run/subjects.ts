@@ -98,8 +98,12 @@ async function findProgram(
 
 function modelWord(model: ProtocolModel): string {
   if ('path' in model) return model.path;
-  const { config, seed, expertFormat } = model.synth;
-  return `synth:${config}:${seed}${expertFormat === undefined ? '' : `:${expertFormat}`}`;
+  const { config, seed, expertFormat, denseFormat, layout } = model.synth;
+  return [
+    `synth:${config}:${seed}${expertFormat === undefined ? '' : `:${expertFormat}`}`,
+    ...(denseFormat === undefined ? [] : [`dense ${denseFormat}`]),
+    ...(layout === undefined ? [] : [`layout ${layout}`]),
+  ].join(' ');
 }
 
 function samplingWords({ temperature, topP, seed }: Partial<Sampling>): string[] {

@@ -3,11 +3,15 @@
 import { z } from 'zod';
 import type { Sampling } from '../core/records/plan.ts';
 
+const LAYOUTS = ['ours', 'a', 'b'] as const;
+
 export interface SynthModel {
   readonly config: string;
   readonly seed: number;
   readonly expertFormat?: string;
   readonly denseFormat?: string;
+  /** Whose names and keys the file has: ours, or those of family a or b. */
+  readonly layout?: (typeof LAYOUTS)[number];
 }
 
 export type ProtocolModel = { readonly path: string } | { readonly synth: SynthModel };
@@ -33,6 +37,7 @@ const synth = z.strictObject({
   seed,
   expertFormat: text.exactOptional(),
   denseFormat: text.exactOptional(),
+  layout: z.enum(LAYOUTS).exactOptional(),
 });
 
 export const modelShape = z.union([text.transform((path) => ({ path })), z.strictObject({ synth })]);

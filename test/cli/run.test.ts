@@ -163,6 +163,51 @@ describe('rota ab', () => {
   });
 });
 
+describe('rota ab with overrides', () => {
+  const ab = (...words: string[]) =>
+    bench.rota('ab', 'fake', 'model.gguf', '-a', '', '-b', '', '--plan', '--json', ...words);
+
+  it('gives an arm other weights, sampling or another program, and names each', async () => {
+    bench.write('other.gguf', readFileSync(bench.path('model.gguf')));
+    const word = 'model: other.gguf\nsampling: {temperature: 0.7, seed: 3}';
+    const { stdout, exitCode } = await ab('--override-b', word);
+    expect(exitCode).toBe(0);
+    const [a, b] = JSON.parse(stdout).arms;
+    expect(a.overrides ?? []).toEqual([]);
+    expect(b.overrides).toEqual(['model other.gguf', 'temperature 0.7', 'seed 3']);
+    expect(b.sampling).toEqual({ temperature: 0.7, topP: 1, seed: 3 });
+    expect(b.argv).toContain(bench.path('other.gguf'));
+    const baseline = JSON.parse((await ab('--override-a', 'sampling: {topP: 0.9}')).stdout).arms;
+    expect(baseline[0].overrides).toEqual(['top-p 0.9']);
+    expect(baseline[1].overrides ?? []).toEqual([]);
+  });
+
+  it('parses the flags of another engine by its own descriptor', async () => {
+    const descriptor = readFileSync(bench.path('engines/fake.yaml'), 'utf8');
+    bench.write(
+      'engines/twin.yaml',
+      descriptor.replace('name: fake', 'name: twin').replace('--rate', '--speed'),
+    );
+    const words = ['--override-b', 'engine: twin', '--plan', '--json'];
+    const plan = (flags: string) => bench.rota('ab', 'fake', 'model.gguf', '-a', '', '-b', flags, ...words);
+    const [, b] = JSON.parse((await plan('--speed 9')).stdout).arms;
+    expect([b.overrides, b.argv.slice(-2)]).toEqual([['engine twin'], ['--speed', '9']]);
+    expect((await plan('--rate 9')).stderr).toContain('twin has no flag "--rate"');
+  });
+
+  it.each([
+    ['sampling: {temperature: -1}', /^--override-b:1:25: sampling\.temperature: /],
+    ['modle: x', /^--override-b:1:1: modle: unknown key; did you mean "model"\?$/],
+    ['seven', /^--override-b:1:1: expected a map, got "seven"$/],
+    ['', /^--override-b:1:1: expected a map, got nothing/],
+    ['model: synth:mini-s:x', /"synth:mini-s:x" is no synthetic model/],
+  ])('says where %j is wrong', async (word, message) => {
+    const { exitCode, stderr } = await ab('--override-b', word);
+    expect([exitCode, stderr.split('\n').length]).toEqual([2, 1]);
+    expect(stderr).toMatch(message);
+  });
+});
+
 describe('an interrupted run', () => {
   it('ends cleanly on a signal, says how to go on, and is finished by resume', async () => {
     bench.write('slow.yaml', protocol({ name: 'slow', arms: { base: { rate: 20 }, fast: { rate: 30 } } }));

@@ -85,7 +85,9 @@ add_custom_target(toy COMMAND \${CMAKE_COMMAND} -E echo "toy.cc:3:1: error: no s
 test('an interrupt ends cmake and what it started; the next build goes on', async () => {
   using folder = temporaryFolder();
   const started = path.join(folder.path, 'started');
-  const slow = `add_custom_target(toy COMMAND sh -c "touch ${started} && exec sleep 30.${process.pid}")\n`;
+  const compiler = path.join(folder.path, 'compiler.sh');
+  writeFileSync(compiler, `touch ${started}\nexec sleep 30.${process.pid}\n`);
+  const slow = `add_custom_target(toy COMMAND sh ${compiler})\n`;
   project(folder.path, slow);
   const interrupt = new AbortController();
   const building = failureOf(

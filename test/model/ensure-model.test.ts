@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -12,6 +13,7 @@ import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { EngineError, UserError } from '../../src/core/errors.ts';
 import { ensureModel, modelName } from '../../src/model/ensure-model.ts';
+import { bin } from '../native/helpers/strata.ts';
 
 let root = '';
 beforeEach(() => {
@@ -106,4 +108,22 @@ it('gives a path back, and says when it is not there or the tool is not built', 
   await expect(ensureModel({ synth: spec }, { ...options, tool: join(root, 'none') })).rejects.toThrow(
     'rota-model is not built',
   );
+});
+
+it('passes on each word of the model, and each has a file of its own', async () => {
+  const program = tool('echo main > "$OUT"');
+  const words = {
+    config: 'mini-xs',
+    seed: 3,
+    expertFormat: 'mxfp4',
+    denseFormat: 'f16',
+    layout: 'a',
+  } as const;
+  const { layout: _, ...plain } = words;
+  expect(await modelName(words, program)).not.toBe(await modelName(plain, program));
+  const real = join(bin, 'rota-model');
+  const path = await ensureModel({ synth: words }, { tool: real, folder: folder() });
+  const shown = execFileSync(real, ['inspect', path], { encoding: 'utf8' });
+  expect(shown).toMatch(/^mini-xs: /);
+  expect(shown).toContain('\nfamily a\n');
 });

@@ -123,6 +123,9 @@ test('protocol: each kind of mistake, with its place', () => {
     "p.yaml:3:16: model.synth.config: missing: expected text
     p.yaml:3:17: model.synth.confg: unknown key; did you mean "config"?"
   `);
+  expect(protocol('seed: 1}}', 'seed: 1, layout: c}}')).toMatchInlineSnapshot(
+    `"p.yaml:3:50: model.synth.layout: unknown value "c"; did you mean "a"?"`,
+  );
   expect(protocol('model: {synth: {config: mini-s, seed: 1}}', 'model: 3')).toMatchInlineSnapshot(
     `"p.yaml:3:8: model: expected text or a map, got 3"`,
   );

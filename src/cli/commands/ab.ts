@@ -12,6 +12,8 @@ export function abCommand(context: Context) {
     .argument('<model>', 'a path, or synth:CONFIG:SEED')
     .requiredOption('-a <flags>', "the baseline's flags, as the engine has them; may be empty")
     .requiredOption('-b <flags>', 'the flags to compare')
+    .option('--override-a <yaml>', "what else the baseline has of its own, as a protocol's override")
+    .option('--override-b <yaml>', 'the same of the other: "model: x.gguf", "build: {ref: v0.1}", …')
     .option('--blocks <count>', 'how often both are run', wholeArgument(1, 1000), 4)
     .option('--max-new <count>', 'tokens of each answer', wholeArgument(2, 1_000_000), 64)
     .option('--plan', 'print the plan and stop')
@@ -19,12 +21,16 @@ export function abCommand(context: Context) {
     .option('--share-machine', 'although another rota measures on this machine')
     .option('--json', 'the verdict (or the plan) as JSON')
     .option('--ascii', 'a table without line-drawing characters')
-    .addHelpText('after', '\nExample:\n  rota ab strata synth:mini-s:1 -a "" -b "--threads 1" --blocks 6')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  rota ab strata synth:mini-s:1 -a "" -b "--threads 1" --blocks 6\n  rota ab strata m.gguf -a "" -b "" --override-b "build: {ref: v0.1}"',
+    )
     .action(async (engine, model, options) => {
       const { complete, text } = abProtocol(context, {
         engine,
         model: modelArgument(model),
         flags: { A: options.a, B: options.b },
+        overrides: { A: options.overrideA, B: options.overrideB },
         blocks: options.blocks,
         maxNew: options.maxNew,
       });
