@@ -61,7 +61,7 @@ async function firstFailure(suite, place) {
   );
   for (const [command = '', ...args] of suite.commands) {
     const ended = await runSuiteCommand(filled(command), args.map(filled), {
-      cwd: place.tree,
+      cwd: command.startsWith('{build}') ? place.build : place.tree,
       env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0', ...env },
       seconds: suite.timeoutSeconds ?? 300,
     }).catch((error) => fail(`${filled(command)}: ${error.message}`));
