@@ -87,7 +87,7 @@ def config_of(keys, draft_keys):
 def synthesise(tool, name, folder):
     path = os.path.join(folder, name + ".gguf")
     command = [tool, "synth", "--config", name, "--seed", str(SEED), "--out", path]
-    subprocess.run(command + ["--expert-format", "F32", "--dense-format", "F32", "--layout", "plain"], check=True)
+    subprocess.run(command + ["--expert-format", "F32", "--dense-format", "F32", "--layout", "a"], check=True)
     keys, target = gguf_file.read(path)
     draft_keys, draft = gguf_file.read(path.replace(".gguf", ".dspark.gguf"))
     check_tensors(target, draft, SEED)
