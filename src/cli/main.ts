@@ -18,6 +18,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(context: Context) => Comm
   ab: async () => (await import('./commands/ab.ts')).abCommand,
   resume: async () => (await import('./commands/resume.ts')).resumeCommand,
   report: async () => (await import('./commands/report.ts')).reportCommand,
+  gate: async () => (await import('./commands/gate.ts')).gateCommand,
   results: async () => (await import('./commands/results.ts')).resultsCommand,
   ask: async () => (await import('./commands/ask.ts')).askCommand,
   model: async () => (await import('./commands/model.ts')).modelCommand,

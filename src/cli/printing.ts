@@ -24,7 +24,7 @@ export function printPlan(context: Printer, { plan, expectedSource }: Prepared, 
     return;
   }
   const source = expectedSource === null ? '' : `expected time: ${expectedSource}\n`;
-  context.print(`${planReport(plan, look(context, form)).trimEnd()}\n${source}`);
+  context.print(`${planReport(plan, lookOf(context, form)).trimEnd()}\n${source}`);
 }
 
 export function printVerdict(context: Printer, plan: Plan, verdict: Verdict, form: ReportForm): void {
@@ -32,10 +32,10 @@ export function printVerdict(context: Printer, plan: Plan, verdict: Verdict, for
     ? jsonReport(verdict)
     : form.markdown
       ? markdownReport(plan, verdict)
-      : terminalReport(plan, verdict, look(context, form));
+      : terminalReport(plan, verdict, lookOf(context, form));
   context.print(`${text.trimEnd()}\n`);
 }
 
-function look({ colors, columns }: Printer, { ascii }: ReportForm): Look {
+export function lookOf({ colors, columns }: Printer, { ascii }: ReportForm): Look {
   return { paint: colors, ascii: ascii === true, width: Math.max(60, columns) };
 }

@@ -1,0 +1,103 @@
+// One side of a gate: what was measured, on which machine, with which weights, by which protocol. Read from plan, journal and verdict.
+
+import type { JournalEvent } from '../records/journal.ts';
+import type { Plan } from '../records/plan.ts';
+import type { ArmClassVerdict, Verdict } from '../records/verdict.ts';
+import { replay } from '../verdict/replay.ts';
+
+export interface GateSide {
+  /** The folder's name. */
+  readonly name: string;
+  readonly plan: Plan;
+  readonly verdict: Verdict;
+  readonly events: readonly JournalEvent[];
+}
+
+/** Only runs with the same key may be compared: anything else compares machines, models or questions. */
+export interface GateKey {
+  readonly machine: string | null;
+  /** Fingerprints of the weights, by arm. */
+  readonly weights: Readonly<Record<string, string | null>>;
+  readonly protocol: string;
+  readonly device: string | null;
+}
+
+export interface ArmFacts {
+  /** Digest of the prefill's logits by class and text. */
+  readonly prefill: Readonly<Record<string, string>>;
+  /** Every size that the engine said at ready, in bytes, by name. */
+  readonly sizes: Readonly<Record<string, number>>;
+}
+
+export function keyOf({ plan, events, verdict }: GateSide): GateKey {
+  const machines = new Set(
+    events.flatMap((event) => (event.type === 'session' ? [machineKey(event.machine)] : [])),
+  );
+  const [machine = null] = machines;
+  const weights = Object.fromEntries(
+    plan.arms.map(({ name }) => [name, readyOf(plan, events, name)?.fingerprint ?? null]),
+  );
+  return {
+    machine: machines.size === 1 ? machine : null,
+    weights,
+    protocol: plan.protocolSha256,
+    device: verdict.device,
+  };
+}
+
+function machineKey(machine: unknown): string | null {
+  if (typeof machine !== 'object' || machine === null || !('key' in machine)) return null;
+  return typeof machine.key === 'string' ? machine.key : null;
+}
+
+function readyOf(plan: Plan, events: readonly JournalEvent[], arm: string) {
+  const runs = replay(plan, events).runs.filter(({ planned }) => planned.arm === arm);
+  return runs.find(({ ok }) => ok !== null && ok.ready !== null)?.ok?.ready ?? null;
+}
+
+export function armFacts({ plan, events }: GateSide, arm: string): ArmFacts {
+  const runs = replay(plan, events).runs.flatMap(({ planned, ok }) =>
+    planned.arm === arm && ok !== null ? [ok] : [],
+  );
+  const prefill: Record<string, string> = {};
+  for (const score of runs.flatMap((run) => run.scores)) {
+    const key = `${score.class} ${score.prompt}`;
+    if (score.logitsSha256 !== null) prefill[key] ??= score.logitsSha256;
+  }
+  return { prefill, sizes: sizesOf(runs.find((run) => run.ready !== null)?.ready?.raw) };
+}
+
+function sizesOf(raw: unknown): Record<string, number> {
+  if (typeof raw !== 'object' || raw === null || !('sizes' in raw)) return {};
+  const { sizes } = raw;
+  if (typeof sizes !== 'object' || sizes === null) return {};
+  return Object.fromEntries(
+    Object.entries(sizes).filter(([name, value]) => /bytes$/.test(name) && typeof value === 'number'),
+  );
+}
+
+export function rowOf({ verdict }: GateSide, arm: string, className: string): ArmClassVerdict | null {
+  return verdict.arms.find((row) => row.arm === arm && row.class === className) ?? null;
+}
+
+/** Why the two must not be compared, each difference by name; empty when they may. */
+export function keyDifferences(run: GateKey, baseline: GateKey): string[] {
+  const found: string[] = [];
+  const short = (text: string | null): string => (text === null ? 'unknown' : text.slice(0, 12));
+  const hold = (name: string, own: string | null, base: string | null): void => {
+    if (own === null || base === null)
+      found.push(`${name} is not known of ${own === null ? 'the run' : 'the baseline'}`);
+    else if (own !== base) found.push(`other ${name}: ${short(own)} instead of ${short(base)}`);
+  };
+  hold('machine', run.machine, baseline.machine);
+  hold('protocol', run.protocol, baseline.protocol);
+  hold('device', run.device, baseline.device);
+  for (const arm of Object.keys(baseline.weights)) {
+    const [own, base] = [run.weights[arm] ?? null, baseline.weights[arm] ?? null];
+    // An arm that never got ready is a missing cell, not another model.
+    if (own !== null && base !== null && own !== base) {
+      found.push(`other weights of ${arm}: ${short(own)} instead of ${short(base)}`);
+    }
+  }
+  return found;
+}
