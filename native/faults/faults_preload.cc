@@ -86,6 +86,8 @@ bool refuse_memory(size_t bytes) {
   return false;
 }
 
+[[gnu::constructor]] void read_rules() { rules().read_environment(); }
+
 long clock_step() {
   long step = 0;
   for (Rule& rule : rules()) {

@@ -37,7 +37,9 @@ struct Rule {
 // No allocation: this runs inside the allocator.
 class Rules {
  public:
-  Rules() {
+  // Once, before there are threads and when the environment is there: the runtime of a sanitizer
+  // allocates before it is.
+  void read_environment() {
     const char* text = std::getenv("ROTA_FAULTS");
     while (text != nullptr && *text != 0 && count_ < kMost) {
       const char* end = strchrnul(text, ';');
@@ -96,7 +98,7 @@ class Rules {
 };
 
 inline Rules& rules() {
-  static Rules all;
+  static constinit Rules all;
   return all;
 }
 

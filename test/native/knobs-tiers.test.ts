@@ -6,6 +6,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   bin,
+  isSanitized,
   type Json,
   type Ready,
   runStrata,
@@ -140,7 +141,7 @@ describe('knob: assume-memory', () => {
   });
 });
 
-test('what the address space still holds is a limit too', () => {
+test.skipIf(isSanitized)('what the address space still holds is a limit too', () => {
   const words = ['-c', 'ulimit -v 300000; exec "$0" "$@"', path.join(bin, 'rota-strata')];
   const { status, stderr } = spawnSync('bash', [...words, '--model', model, '--ctx', '400000'], {
     encoding: 'utf8',

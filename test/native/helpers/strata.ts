@@ -10,6 +10,8 @@ import { createInterface } from 'node:readline';
 export const bin =
   process.env['ROTA_BUILD'] ?? path.resolve(import.meta.dirname, '../../../native/build/host/bin');
 const binary = path.join(bin, 'rota-strata');
+/** A sanitizer reserves terabytes of address space: a limit of it can't be tested there. */
+export const isSanitized = process.env['ROTA_SANITIZER'] !== undefined;
 
 export type Json = Record<string, unknown>;
 export type Source = 'hit' | 'pcie' | 'cpu' | 'file';
