@@ -25,6 +25,7 @@ Result<std::vector<int>> parse_ordered_cpu_list(const std::string& text) {
   const Status bad(Code::kUsage, "\"" + text + "\" is no list of numbers such as 0-3,8");
   std::string_view rest = text;
   std::vector<int> list;
+  std::vector<bool> listed(kMost + 1);
   for (;;) {
     const int first = take_number(rest);
     int last = first;
@@ -34,7 +35,8 @@ Result<std::vector<int>> parse_ordered_cpu_list(const std::string& text) {
     }
     if (first < 0 || last < first) return bad;
     for (int n = first; n <= last; ++n) {
-      if (std::find(list.begin(), list.end(), n) == list.end()) list.push_back(n);
+      if (!listed[static_cast<size_t>(n)]) list.push_back(n);
+      listed[static_cast<size_t>(n)] = true;
     }
     if (rest.empty()) return list;
     if (!rest.starts_with(',')) return bad;

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <climits>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -67,7 +68,8 @@ int quota_cores(const std::string& cpu_max) {
   std::istringstream text(cpu_max);
   int64_t quota = 0, period = 0;
   if (!(text >> quota >> period) || quota <= 0 || period <= 0) return 0;
-  return static_cast<int>((quota + period - 1) / period);
+  const int64_t cores = quota / period + (quota % period != 0);
+  return static_cast<int>(std::min<int64_t>(cores, INT_MAX));
 }
 
 }  // namespace topology_internal

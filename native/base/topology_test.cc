@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <climits>
 
 namespace rota {
 namespace {
@@ -17,6 +18,10 @@ TEST_CASE("cgroup quota text") {
   CHECK(topology_internal::quota_cores("") == 0);
   CHECK(topology_internal::quota_cores("-1 100000") == 0);
   CHECK(topology_internal::quota_cores("100000") == 0);
+  // No sum of the two numbers may leave their type, and no quota an int.
+  CHECK(topology_internal::quota_cores("9223372036854775807 9223372036854775807") == 1);
+  CHECK(topology_internal::quota_cores("9223372036854775807 1") == INT_MAX);
+  CHECK(topology_internal::quota_cores("1 9223372036854775807") == 1);
 }
 
 TEST_CASE("only allowed CPUs are listed") {

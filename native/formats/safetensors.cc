@@ -69,7 +69,7 @@ std::string read_entry(const Json& entry, uint64_t data_bytes, SafetensorsTensor
 }
 
 // The JSON of the header; discarded when it is none, or when a name is there twice.
-Json parse_json(const std::string& header, std::string& twice) {
+Json parse_json(std::string_view header, std::string& twice) {
   std::set<std::string> names;
   const auto callback = [&](int depth, Json::parse_event_t event, Json& parsed) {
     if (event == Json::parse_event_t::key && depth == 1 &&
@@ -81,29 +81,49 @@ Json parse_json(const std::string& header, std::string& twice) {
   return Json::parse(header, callback, false);
 }
 
+Status check_long_enough(const std::string& path, uint64_t file_bytes) {
+  if (file_bytes >= kLengthBytes) return Status();
+  return Status(Code::kLoad, path + ": too short for a safetensors file");
+}
+
+// Of the header, from the bytes that the file begins with.
+Result<uint64_t> header_length(const std::string& path, const void* first, uint64_t file_bytes) {
+  uint64_t length = 0;
+  std::memcpy(&length, first, kLengthBytes);
+  if (length <= kLargestHeader && length <= file_bytes - kLengthBytes) return length;
+  return Status(Code::kLoad, path + ": the header claims " + std::to_string(length) +
+                                 " bytes, the file has " + std::to_string(file_bytes) +
+                                 " (is it a safetensors file, and whole?)");
+}
+
 }  // namespace
 
 Result<Safetensors> Safetensors::open(const std::string& path) {
-  Safetensors opened;
-  ROTA_ASSIGN_OR_RETURN(opened.file_, DirectFile::open(path));
-  const uint64_t size = opened.file_.size();
-  const auto fail = [&](const std::string& message) {
-    return Status(Code::kLoad, path + ": " + message);
-  };
-  if (size < kLengthBytes) return fail("too short for a safetensors file");
-  uint64_t length = 0;
-  ROTA_RETURN_IF_ERROR(opened.file_.read(0, kLengthBytes, &length));
-  if (length > kLargestHeader || length > size - kLengthBytes) {
-    return fail("the header claims " + std::to_string(length) + " bytes, the file has " +
-                std::to_string(size) + " (is it a safetensors file, and whole?)");
-  }
-  std::string header(length, '\0');
-  ROTA_RETURN_IF_ERROR(opened.file_.read(kLengthBytes, length, header.data()));
-  ROTA_RETURN_IF_ERROR(opened.parse(header, kLengthBytes + length));
+  ROTA_ASSIGN_OR_RETURN(DirectFile file, DirectFile::open(path));
+  ROTA_RETURN_IF_ERROR(check_long_enough(path, file.size()));
+  std::string head(kLengthBytes, '\0');
+  ROTA_RETURN_IF_ERROR(file.read(0, kLengthBytes, head.data()));
+  ROTA_ASSIGN_OR_RETURN(const uint64_t length, header_length(path, head.data(), file.size()));
+  head.resize(kLengthBytes + length);
+  ROTA_RETURN_IF_ERROR(file.read(kLengthBytes, length, head.data() + kLengthBytes));
+  ROTA_ASSIGN_OR_RETURN(Safetensors opened, read(path, head, file.size()));
+  opened.file_ = std::move(file);
   return opened;
 }
 
-Status Safetensors::parse(const std::string& header, uint64_t data_start) {
+Result<Safetensors> Safetensors::read(const std::string& path, std::string_view head,
+                                      uint64_t file_bytes) {
+  ROTA_RETURN_IF_ERROR(check_long_enough(path, file_bytes));
+  ROTA_ASSIGN_OR_RETURN(const uint64_t length, header_length(path, head.data(), file_bytes));
+  Safetensors read;
+  read.path_ = path;
+  const std::string_view header = head.substr(kLengthBytes, length);
+  ROTA_RETURN_IF_ERROR(read.parse(header, file_bytes - kLengthBytes - length));
+  for (SafetensorsTensor& tensor : read.tensors_) tensor.offset += kLengthBytes + length;
+  return read;
+}
+
+Status Safetensors::parse(std::string_view header, uint64_t data_bytes) {
   const auto fail = [&](const std::string& message) {
     return Status(Code::kLoad, path() + ": " + message);
   };
@@ -115,9 +135,8 @@ Status Safetensors::parse(const std::string& header, uint64_t data_start) {
     if (name == "__metadata__") continue;
     SafetensorsTensor tensor;
     tensor.name = name;
-    const std::string wrong = read_entry(entry, file_.size() - data_start, tensor);
+    const std::string wrong = read_entry(entry, data_bytes, tensor);
     if (!wrong.empty()) return fail("tensor " + name + " " + wrong);
-    tensor.offset += data_start;
     tensors_.push_back(std::move(tensor));
   }
   std::sort(tensors_.begin(), tensors_.end(), [](const auto& a, const auto& b) {

@@ -23,15 +23,20 @@ class Safetensors {
  public:
   // kLoad (kIo where the disk fails), one line: file, tensor, reason.
   static Result<Safetensors> open(const std::string& path);
+  // Of a file of `file_bytes` that begins with `head`, which has all of the header. There is no
+  // file() to read tensors from.
+  static Result<Safetensors> read(const std::string& path, std::string_view head,
+                                  uint64_t file_bytes);
 
   const DirectFile& file() const { return file_; }
-  const std::string& path() const { return file_.path(); }
+  const std::string& path() const { return path_; }
   const std::vector<SafetensorsTensor>& tensors() const { return tensors_; }  // by offset
   const SafetensorsTensor* tensor(std::string_view name) const;               // nullptr when absent
 
  private:
-  Status parse(const std::string& header, uint64_t data_start);
+  Status parse(std::string_view header, uint64_t data_bytes);
 
+  std::string path_;
   DirectFile file_;
   std::vector<SafetensorsTensor> tensors_;
 };

@@ -44,6 +44,29 @@ TEST_CASE("tensors are found with type, shape and place") {
   CHECK(opened->tensor("__metadata__") == nullptr);
 }
 
+TEST_CASE("the head alone is read as the file is") {
+  const TempDir dir;
+  const std::string bytes =
+      safetensors_bytes({{"b", "BF16", "[1, 2]", "abcd"}, {"a", "F8_E4M3", "[3]", "xyz"}});
+  const std::string path = dir.write("x.safetensors", bytes);
+  const std::string head = bytes.substr(0, bytes.size() - 7);  // without its data
+  const auto read = Safetensors::read(path, head, bytes.size());
+  const auto opened = Safetensors::open(path);
+  REQUIRE_MESSAGE(read.ok(), read.status().message());
+  REQUIRE(opened.ok());
+  for (const SafetensorsTensor& tensor : opened.value().tensors()) {
+    const SafetensorsTensor* const same = read.value().tensor(tensor.name);
+    REQUIRE(same != nullptr);
+    CHECK(same->offset == tensor.offset);
+    CHECK(same->bytes == tensor.bytes);
+  }
+  CHECK(read.value().path() == path);
+  CHECK(Safetensors::read(path, head, bytes.size() - 1)
+            .status()
+            .message()
+            .ends_with("the file has 6 bytes of data (is it truncated?)"));
+}
+
 TEST_CASE("hostile headers are refused") {
   CHECK(refusal("") == "too short for a safetensors file");
   CHECK(

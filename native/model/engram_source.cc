@@ -62,18 +62,23 @@ Status check_table(const EngramTable& table) {
 }  // namespace
 
 Result<EngramSource> EngramSource::open(const std::vector<std::string>& from) {
-  EngramSource source;
+  std::deque<Safetensors> files;
   for (const std::string& word : from) {
     ROTA_ASSIGN_OR_RETURN(const std::vector<std::string> paths, files_of(word));
     for (const std::string& path : paths) {
       ROTA_ASSIGN_OR_RETURN(Safetensors file, Safetensors::open(path));
-      source.files_.push_back(std::move(file));
+      files.push_back(std::move(file));
     }
   }
+  return of(std::move(files), from.empty() ? "--from" : from.front());
+}
+
+Result<EngramSource> EngramSource::of(std::deque<Safetensors> files, const std::string& named) {
+  EngramSource source;
+  source.files_ = std::move(files);
   ROTA_RETURN_IF_ERROR(source.find_tables());
   if (!source.tables_.empty()) return source;
-  return Status(Code::kLoad, (from.empty() ? std::string("--from") : from.front()) +
-                                 ": no tensor layers.N.engram.embed.weight in " +
+  return Status(Code::kLoad, named + ": no tensor layers.N.engram.embed.weight in " +
                                  std::to_string(source.files_.size()) + " files");
 }
 

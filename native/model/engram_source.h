@@ -24,6 +24,8 @@ class EngramSource {
  public:
   // Files, or folders whose *.safetensors are looked through.
   static Result<EngramSource> open(const std::vector<std::string>& from);
+  // Of files that are open; `named` is what an error calls all of them.
+  static Result<EngramSource> of(std::deque<Safetensors> files, const std::string& named);
   EngramSource(EngramSource&&) = default;
   EngramSource(const EngramSource&) = delete;
 

@@ -25,13 +25,19 @@ const work = join(native, 'build/fuzz');
 
 /** Bytes of an input: the target's seeds and some room. Longer ones are slower and reach nothing more. */
 const LONGEST = {
+  blocks: 264,
   command: 256,
+  draft_counts: 128,
   draft_oracle: 128,
+  flags: 96,
   gguf: 1024,
   gguf_config: 3328,
+  lines: 64,
+  machine_text: 96,
   parts: 1024,
   ranking: 128,
   routes: 256,
+  safetensors: 512,
   shard_name: 64,
   sidecar: 768,
   weight_source: 8704,
