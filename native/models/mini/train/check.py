@@ -10,7 +10,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOOL = os.path.join(HERE, "../../../build/host/bin/rota-model")
 # One thread: threads of one small step wait for each other by spinning, which on a busy machine takes ten times as long.
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
-NEEDED = ("numpy", "torch")
+NEEDED = ("numpy", "tokenizers", "torch")
 
 
 def main():
@@ -19,7 +19,7 @@ def main():
         sys.exit(f"{sys.executable}: no {', '.join(missing)}; pip install -r {os.path.relpath(os.path.join(HERE, 'requirements.txt'))}")
     if not os.path.exists(TOOL):
         sys.exit("rota-model is not built: npm run build")
-    steps = (["parity_test.py", TOOL], ["size_test.py"])
+    steps = (["text/dedup_test.py"], ["parity_test.py", TOOL], ["size_test.py"])
     for step in steps:
         print("--", step[0], flush=True)
         done = subprocess.run([sys.executable, os.path.join(HERE, step[0]), *step[1:]], env=ENVIRONMENT)

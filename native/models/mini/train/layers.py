@@ -101,6 +101,10 @@ class Sinkhorn(torch.autograd.Function):
         Sinkhorn.back = staticmethod(torch.compile(sinkhorn_backward, dynamic=True))
 
     @staticmethod
+    def plain_steps():
+        Sinkhorn.steps, Sinkhorn.back = staticmethod(sinkhorn_forward), staticmethod(sinkhorn_backward)
+
+    @staticmethod
     def forward(ctx, x, iters, eps):
         y, sums = Sinkhorn.steps(x, iters, eps)
         ctx.save_for_backward(y, *sums)
