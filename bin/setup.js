@@ -4,6 +4,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ensureBrowser } from './setup/browser.js';
 import { SetupError } from './setup/command.js';
 import { ensureNative } from './setup/native.js';
 import { ensureNodeModules } from './setup/node-modules.js';
@@ -60,6 +61,7 @@ async function main(mode) {
   mkdirSync(logFolder, { recursive: true });
   const lacks = mode === 'fuzz' ? missingForFuzz : missingPackages;
   await ensurePackages(thisMachine, { env: process.env, logFolder, say, lacks });
+  if (mode === 'test') await ensureBrowser(thisMachine, { env: process.env, logFolder, say });
   await ensureNodeModules(root, { logFolder, say });
   if (mode === 'fuzz') return 0;
   await ensureTypescript(root, { logFolder, say });

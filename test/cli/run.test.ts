@@ -65,6 +65,9 @@ describe('rota run', () => {
     expect((await bench.rota('report')).stdout).toContain('same output');
     expect((await bench.rota('report', '--markdown')).stdout).toMatch(/^## tiny$/m);
     expect((await bench.rota('report', '--ascii')).stdout).toMatch(/^[\x20-\x7e\n]*$/);
+    const written = (await bench.rota('report', 'latest', '--html')).stdout;
+    expect(readFileSync(written, 'utf8')).toMatch(/^<!doctype html>[\s\S]*id="effects"/);
+    expect((await bench.rota('report', '--html', bench.path('no/such/page.html'))).exitCode).toBe(2);
     const { arms, runs, exitCode } = await report();
     expect(exitCode).toBe(0);
     expect(runs).toHaveLength(4);

@@ -1,8 +1,13 @@
 // rota report [RUN]: shows a verdict again, or proves that it follows from its journal.
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { Command, Option } from '@commander-js/extra-typings';
 import { UserError } from '../../core/errors.ts';
+import type { Verdict } from '../../core/records/verdict.ts';
+import { htmlReport } from '../../report/html/page.ts';
 import { findRun } from '../../results/list.ts';
-import { readPlan, readVerdict } from '../../results/read.ts';
+import { readPlan, readRun, readVerdict } from '../../results/read.ts';
+import type { RunFolder } from '../../results/run-folder.ts';
 import { recomputeVerdict } from '../../run/verdict-file.ts';
 import type { Context } from '../context.ts';
 import { printVerdict } from '../printing.ts';
@@ -14,8 +19,14 @@ export function reportCommand(context: Context) {
     .option('--recompute', 'make the verdict again from the journal; exit 5 when the record was altered')
     .addOption(new Option('--json', 'as JSON').conflicts('markdown'))
     .option('--markdown', 'as Markdown')
+    .addOption(
+      new Option('--html [file]', 'as one self-contained page: into the run folder, or this file').conflicts([
+        'json',
+        'markdown',
+      ]),
+    )
     .option('--ascii', 'a table without line-drawing characters')
-    .addHelpText('after', '\nExample:\n  rota report latest --json')
+    .addHelpText('after', '\nExamples:\n  rota report latest --json\n  rota report latest --html')
     .action((word, options) => {
       const folder = findRun(context.results, word);
       context.runFolder = folder.path;
@@ -26,7 +37,22 @@ export function reportCommand(context: Context) {
           hint: `finish it with: rota resume ${folder.name}`,
         });
       }
-      printVerdict(context, readPlan(folder), verdict, options);
+      if (options.html === undefined) printVerdict(context, readPlan(folder), verdict, options);
+      else context.print(`${writePage(folder, verdict, options.html)}\n`);
       process.exitCode = verdict.exitCode;
     });
+}
+
+/** Gives the path of the page. */
+function writePage(folder: RunFolder, verdict: Verdict, file: string | boolean): string {
+  const { plan, journal } = readRun(folder);
+  const target = typeof file === 'string' ? resolve(file) : join(folder.path, 'report.html');
+  try {
+    writeFileSync(target, htmlReport(plan, verdict, journal.events));
+  } catch (error) {
+    throw new UserError(`cannot be written: ${error instanceof Error ? error.message : error}`, {
+      where: target,
+    });
+  }
+  return target;
 }
