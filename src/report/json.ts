@@ -44,6 +44,7 @@ export interface ReportJson {
   readonly headlines: Verdict['headlines'];
   readonly components: Verdict['components'];
   readonly executed: Verdict['executed'];
+  readonly decisions: Verdict['decisions'];
 }
 
 export function reportJson(verdict: Verdict): ReportJson {
@@ -84,6 +85,7 @@ export function reportJson(verdict: Verdict): ReportJson {
     headlines: verdict.headlines,
     components: verdict.components,
     executed: verdict.executed,
+    decisions: verdict.decisions,
   };
 }
 

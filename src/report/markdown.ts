@@ -3,7 +3,7 @@
 import type { Plan } from '../core/records/plan.ts';
 import type { Verdict } from '../core/records/verdict.ts';
 import { type Column, outputColumns, speedColumns, workColumns } from './columns.ts';
-import { componentText, legend, namedLines, summary } from './terminal.ts';
+import { componentText, decisionTexts, legend, namedLines, summary } from './terminal.ts';
 
 export function markdownReport(plan: Plan, verdict: Verdict): string {
   const parts = [
@@ -16,6 +16,7 @@ export function markdownReport(plan: Plan, verdict: Verdict): string {
       .map(({ name, line }) => `- **${escaped(name)}**: ${escaped(line)}`)
       .join('\n'),
     escaped(componentText(verdict) ?? ''),
+    decisionTexts(verdict).map(escaped).join('\n\n'),
     verdict.warnings.map((text) => `> ${escaped(text)}`).join('\n>\n'),
     `<sub>${escaped(legend(verdict))}</sub>`,
   ];

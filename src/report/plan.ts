@@ -25,6 +25,7 @@ export function planReport(plan: Plan, look: Look): string {
     arms(plan, look),
     drawTable(ORDER, orderRows(plan)),
     drawTable(WORK, workRows(plan)),
+    ...stopLines(plan).map((line) => fold(line, look.width, '  ')),
     ...(guardLine(plan) === null ? [] : [fold(guardLine(plan) ?? '', look.width, '  ')]),
   ];
   return `${inLook(parts.join('\n\n'), look)}\n`;
@@ -52,6 +53,24 @@ function arms(plan: Plan, look: Look): string {
       return fold(`${(names[index] ?? '').padEnd(width)}  ${text}`, look.width, indent);
     })
     .join('\n');
+}
+
+/** When it may end before its last block, and which arms may. */
+function stopLines({ stop, sweep, margin }: Plan): string[] {
+  const last = stop?.looks.at(-1);
+  const enough = stop?.precision == null ? 'decided' : `known to ${percent(stop.precision)}`;
+  return [
+    ...(sweep === undefined
+      ? []
+      : [
+          `sweep: after ${plural(sweep.screen, 'block')} arms that cannot be faster by ${percent(margin)} are left out; only the blocks after them are in the claim`,
+        ]),
+    ...(stop === undefined
+      ? []
+      : [
+          `looks after ${stop.looks.join(', ')} of ${plural(last ?? 0, 'block')} (O’Brien–Fleming spending): stops when every comparison is ${enough}, equivalent, or hopeless at this noise`,
+        ]),
+  ];
 }
 
 /** What happens to a run that others disturb, where more than a flag does. */

@@ -22,6 +22,7 @@ export function terminalReport(plan: Plan, verdict: Verdict, look: Look): string
     outputColumns(verdict).length === 0 ? '' : table(outputColumns(verdict)),
     lines(verdict, look),
     components(verdict, look),
+    decisions(verdict, look),
     warnings(verdict, look),
     paint.dim(fold(legend(verdict), look.width, '  ')),
   ];
@@ -80,6 +81,17 @@ export function namedLines({ arms, headlines }: Verdict): { readonly name: strin
     ...headlines.map(({ arm, line }) => ({ name: `all classes · ${arm}`, line })),
     ...compared.map((row) => ({ name: `${row.class} · ${row.arm}`, line: row.line })),
   ];
+}
+
+function decisions(verdict: Verdict, look: Look): string {
+  return decisionTexts(verdict)
+    .map((text) => fold(text, look.width, '  '))
+    .join('\n');
+}
+
+/** What ended the measurement early or left arms out. Looks that changed nothing are not told. */
+export function decisionTexts({ decisions: all }: Verdict): string[] {
+  return all.filter(({ stop, because }) => stop || because === 'screening').map(({ reason }) => reason);
 }
 
 function components(verdict: Verdict, look: Look): string {

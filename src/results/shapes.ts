@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import type { Lookups } from '../core/records/answer.ts';
+import type { Decision } from '../core/records/journal.ts';
 import type { Guards, Plan, PlannedArm, WarmupRule } from '../core/records/plan.ts';
 import type { ArmClassVerdict, Headline, OutputEvidence, Verdict } from '../core/records/verdict.ts';
 
@@ -106,6 +107,14 @@ const row = z.object({
   line: text,
 }) satisfies z.ZodType<ArmClassVerdict>;
 
+const decision = z.object({
+  afterBlock: count,
+  stop: z.boolean(),
+  because: z.enum(['open', 'difference', 'precision', 'equivalence', 'futility', 'screening']),
+  leftOut: texts,
+  reason: text,
+}) satisfies z.ZodType<Decision>;
+
 const headline = z.object({
   arm: text,
   speed: speedWord,
@@ -125,6 +134,7 @@ const verdict = z.object({
   complete: z.boolean(),
   exitCode: count.max(255),
   runs: z.array(z.object({ id: text, status: z.enum(['ok', 'void', 'missing']) })).readonly(),
+  decisions: z.array(decision).readonly(),
   executed: texts,
   arms: z.array(row).readonly(),
   headlines: z.array(headline).readonly(),
@@ -201,6 +211,8 @@ const plan = z.object({
   telemetryPeriodMs: number,
   guards,
   margin: number,
+  stop: z.object({ looks: z.array(count).min(1).readonly(), precision: known }).exactOptional(),
+  sweep: z.object({ screen: count }).exactOptional(),
   expectedMinutes: known,
   minDetectableEffect: known,
   assumedSpread: z.object({ value: number, source: text }),

@@ -3,7 +3,9 @@
 
 import { MAX_RERUNS } from '../core/design/guard.ts';
 import type { Plan, PlannedRun } from '../core/records/plan.ts';
-import { replay } from '../core/verdict/replay.ts';
+import { decisionAfter } from '../core/verdict/decide.ts';
+import { replay, runsLeftInPlan } from '../core/verdict/replay.ts';
+import { utcOf } from '../machine/clock.ts';
 import type { SessionContext } from './context.ts';
 import type { Interrupted } from './interrupts.ts';
 import { runOnce } from './one-run.ts';
@@ -111,14 +113,27 @@ function giveUp(context: SessionContext, run: PlannedRun, tally: Tally): void {
   });
 }
 
+/** A block that a decision made superfluous has no missing runs, and none that was reached in an earlier session is decided again. */
+function decide({ plan, journal, clock, progress }: SessionContext, block: number): void {
+  const decision = decisionAfter(plan, journal.events, block);
+  if (decision === null) return;
+  journal.append({ type: 'decision', utc: utcOf(clock), decision });
+  journal.sync();
+  for (const arm of decision.leftOut) progress.giveUp(arm);
+  progress.tell('stop', { note: decision.reason });
+}
+
 export async function runBlocks(context: SessionContext): Promise<BlocksOutcome> {
   const { plan, journal } = context;
   const done = runsDone(plan, journal.events);
   const tally = tallyOf(context, done);
   for (let block = 1; block <= plan.blocks; block++) {
-    const missing = plan.runs.filter((run) => run.block === block && !done.has(run.id));
+    const missing = runsLeftInPlan(plan, journal.events).filter(
+      (run) => run.block === block && !done.has(run.id),
+    );
     const outcome = await runBlock(context, missing, tally);
     if (outcome.status !== 'finished') return outcome;
+    decide(context, block);
   }
   return { status: 'finished' };
 }

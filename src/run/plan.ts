@@ -1,7 +1,7 @@
 // Owns the way from a checked protocol to a plan: everything that will happen, decided and drawn before anything runs. Pure but for
 // nothing: the time, the model's path and what is known of earlier runs are parameters.
 
-import { planOrder } from '../core/design/order.ts';
+import { type Order, planOrder } from '../core/design/order.ts';
 import type { TwinCandidate } from '../core/design/twins.ts';
 import type { Plan, PlannedArm, PlannedPrompt, PlannedRun, PlannedWorkload } from '../core/records/plan.ts';
 import { createRng, type Rng } from '../core/rng.ts';
@@ -101,20 +101,32 @@ function planRuns(rows: readonly (readonly string[])[]): PlannedRun[] {
   );
 }
 
+/** Blocks that screen are balanced by themselves, so that those of the claim are whole squares if they can be. */
+function orderOf(
+  { order: asked, blocks, sweep }: CompleteProtocol['protocol'],
+  arms: readonly string[],
+  rng: Rng,
+): Order {
+  const screen = sweep?.screen ?? 0;
+  const first = planOrder(asked, arms, screen, rng.split('screen'));
+  const rest = planOrder(asked, arms, blocks - screen, screen === 0 ? rng : rng.split('confirm'));
+  return { kind: rest.kind, rows: [...first.rows, ...rest.rows] };
+}
+
 function detectable(input: PlanInput, spread: number): number | null {
   const { protocol, arms } = input.complete;
-  const level = plannedLevel(Object.keys(arms).length - 1, protocol.workloads.length, protocol.blocks);
-  return minDetectableEffect(spread, protocol.blocks, level);
+  const blocks = protocol.blocks - (protocol.sweep?.screen ?? 0);
+  const level = plannedLevel(Object.keys(arms).length - 1, protocol.workloads.length, blocks);
+  return minDetectableEffect(spread, blocks, level);
 }
 
 export function makePlan(input: PlanInput): Plan {
   const { protocol } = input.complete;
   const rng = createRng(protocol.seed);
   const arms = planArms(input);
-  const order = planOrder(
-    protocol.order,
+  const order = orderOf(
+    protocol,
     arms.map((arm) => arm.name),
-    protocol.blocks,
     rng.split('order'),
   );
   const runs = planRuns(order.rows);
@@ -141,6 +153,10 @@ export function makePlan(input: PlanInput): Plan {
     telemetryPeriodMs: protocol.telemetry.periodMs,
     guards: protocol.guards,
     margin: protocol.margin,
+    ...(protocol.stop === undefined
+      ? {}
+      : { stop: { looks: protocol.stop.looks, precision: protocol.stop.precision ?? null } }),
+    ...(protocol.sweep === undefined ? {} : { sweep: protocol.sweep }),
     expectedMinutes: input.minutesPerRun === null ? null : input.minutesPerRun * runs.length,
     minDetectableEffect: detectable(input, spread.value),
     assumedSpread: spread,

@@ -3,6 +3,7 @@
 import { EXIT, type ExitCode } from '../core/errors.ts';
 import type { Plan } from '../core/records/plan.ts';
 import type { Verdict } from '../core/records/verdict.ts';
+import { runsLeftInPlan } from '../core/verdict/replay.ts';
 import { type Guard, startGuard } from '../engines/guard.ts';
 import { readMachineCard } from '../machine/card.ts';
 import { type Clock, systemClock, utcOf } from '../machine/clock.ts';
@@ -60,8 +61,9 @@ function openRecord(options: SessionOptions, plan: Plan): Journal {
     );
   }
   // Also proves that the record fits the plan before anything is added to it.
-  const left = plan.runs.length - runsDone(plan, journal.events).size;
-  if (options.resumed) options.onNotice(`${left} of ${plan.runs.length} runs are left`);
+  const wanted = runsLeftInPlan(plan, journal.events).length;
+  const left = wanted - runsDone(plan, journal.events).size;
+  if (options.resumed) options.onNotice(`${left} of ${wanted} runs are left`);
   return journal;
 }
 

@@ -51,6 +51,10 @@ export interface Protocol {
   readonly guards: Guards;
   /** Differences below this share are of no interest (0.03 = 3 %). */
   readonly margin: number;
+  /** Looks after so many blocks (of those after a screening): stop when all is decided, exact enough, equivalent or hopeless. */
+  readonly stop?: { readonly looks: readonly number[]; readonly precision?: number };
+  /** The first blocks only screen: arms that cannot be faster by the margin are not run in the others. */
+  readonly sweep?: { readonly screen: number };
   /** Spread of paired log ratios that the plan reckons with, as a share; without it a stated default is used. */
   readonly assumedSpread?: number;
 }
@@ -117,13 +121,20 @@ const protocolShape = z.strictObject({
     })
     .prefault({}),
   margin: z.number().positive().max(0.5).default(0.03),
+  stop: z
+    .strictObject({
+      looks: z.array(z.int().min(2)).min(2),
+      precision: z.number().positive().max(0.5).exactOptional(),
+    })
+    .exactOptional(),
+  sweep: z.strictObject({ screen: z.int().min(2) }).exactOptional(),
   assumedSpread: z.number().positive().max(1).exactOptional(),
 });
 
 /** What no single field shows. */
 export function protocolContradictions(protocol: Protocol, source: YamlSource): Problem[] {
   const found: Problem[] = [];
-  const add = (path: (string | number)[], message: string, hint?: string): void => {
+  const add: Add = (path, message, hint) => {
     found.push({
       where: source.where(path),
       path: pathText(path),
@@ -139,12 +150,36 @@ export function protocolContradictions(protocol: Protocol, source: YamlSource): 
   if (protocol.order === 'abba' && arms.length !== 2) {
     add(['order'], `abba is for 2 arms, there are ${arms.length}`, 'use balanced');
   }
+  stopContradictions(protocol, add);
   const classes = new Set<string>();
   for (const [index, { class: name }] of protocol.workloads.entries()) {
     if (classes.has(name)) add(['workloads', index, 'class'], `the class "${name}" is given twice`);
     classes.add(name);
   }
   return found;
+}
+
+type Add = (path: (string | number)[], message: string, hint?: string) => void;
+
+/** Looks and screening are about the same blocks: they must leave each other some. */
+function stopContradictions({ arms, blocks, stop, sweep }: Protocol, add: Add): void {
+  const screen = sweep?.screen ?? 0;
+  if (sweep !== undefined && Object.keys(arms).length < 3)
+    add(['sweep'], 'a sweep is for 3 arms or more: two have nothing to screen');
+  if (screen > 0 && blocks - screen < 2)
+    add(
+      ['sweep', 'screen'],
+      `of ${blocks} blocks ${screen} only screen: at least 2 more must be left to confirm`,
+    );
+  if (stop === undefined) return;
+  const rises = stop.looks.every((look, index) => index === 0 || look > (stop.looks[index - 1] ?? 0));
+  if (!rises) add(['stop', 'looks'], 'looks must rise');
+  const last = stop.looks.at(-1);
+  if (rises && last !== blocks - screen)
+    add(
+      ['stop', 'looks'],
+      `the last look must be after all ${blocks - screen} blocks${screen > 0 ? ' that confirm' : ''}, not ${last}`,
+    );
 }
 
 export interface ParsedProtocol {

@@ -2,13 +2,14 @@
 // refuses fail the same test. `npm run calibrate` does it with more repeats and prints the table.
 
 import { afterAll, describe, expect, test } from 'vitest';
-import { createRng } from '../../src/core/rng.ts';
+import { createRng, type Rng } from '../../src/core/rng.ts';
 import { blockModel } from '../../src/core/stats/block-model.ts';
 import { dunnettCritical } from '../../src/core/stats/dunnett.ts';
 import { pairedPower } from '../../src/core/stats/power.ts';
+import { decideAfter, spendAfter } from '../../src/core/verdict/looks.ts';
 import { plannedLevel } from '../../src/core/verdict/sight.ts';
 import { judgeSpeed } from '../../src/core/verdict/speed.ts';
-import { makeRecord, row, verdictOf } from '../core/verdict/record.ts';
+import { makePlan, makeRecord, row, verdictOf } from '../core/verdict/record.ts';
 import {
   covers,
   findsAny,
@@ -151,6 +152,46 @@ describe('many arms: block model and Dunnett in balanced order', () => {
       findsAny({ machine: 'quiet', arms: 16, blocks: 5 }),
     );
     expect(told('false positives, 16 arms, 5 blocks, quiet', rate, '<= 5.6')).toBeLessThanOrEqual(5.6);
+  });
+});
+
+describe('looks by O’Brien–Fleming spending', () => {
+  const stop = { looks: [4, 6, 8, 10, 12], precision: null };
+
+  /** As a session does: decide after each block, and claim at the level of the look at which it stopped. */
+  function ends(setting: Setting, rng: Rng): { readonly blocks: number; readonly different: boolean } {
+    const table = tableOf(setting, rng);
+    const plan = makePlan({ arms: table.arms, blocks: 12, plan: { baseline: '0', stop } });
+    const upTo = (n: number) => [{ ...table, blocks: table.blocks.slice(0, n) }];
+    const blocks = stop.looks.find((n) => decideAfter(plan, n, upTo(n))?.stop === true) ?? 12;
+    const findings = judgeSpeed(upTo(blocks), { ...RULES, spend: spendAfter(plan, blocks) });
+    return { blocks, different: findings.some(isDifferent) };
+  }
+
+  test.each([
+    ['quiet', 2],
+    ['drifting', 2],
+    ['quiet', 4],
+  ] as const)('%s, %i arms: false positives over all looks', (machine, arms) => {
+    const setting: Setting = { machine, arms, blocks: 12 };
+    const rate = share(`looks ${machine} ${arms}`, SOME, (rng) => ends(setting, rng).different);
+    expect(told(`false positives, 5 looks, ${arms} arms, ${machine}`, rate, '<= 5.6')).toBeLessThanOrEqual(
+      5.6,
+    );
+  });
+
+  test('an effect of 5 % is seen, in fewer blocks than planned', () => {
+    let blocks = 0;
+    const setting: Setting = { machine: 'quiet', arms: 2, blocks: 12, effect: (arm) => 0.05 * arm };
+    const rate = share('looks power', SOME / 4, (rng) => {
+      const end = ends(setting, rng);
+      blocks += end.blocks / (SOME / 4);
+      return end.different;
+    });
+    expect(
+      told(`power, 5 looks, ln ratio 0.05, ${blocks.toFixed(1)} of 12 blocks on average`, rate, '> 95'),
+    ).toBeGreaterThan(95);
+    expect(blocks).toBeLessThan(8);
   });
 });
 

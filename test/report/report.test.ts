@@ -236,7 +236,15 @@ test('Markdown: rows that stay rows, whatever an arm is called', () => {
 test('JSON: the keys that programs may rely on', () => {
   const { verdict } = made(evening);
   const json = reportJson(verdict);
-  expect(Object.keys(json)).toEqual(['device', 'runs', 'arms', 'headlines', 'components', 'executed']);
+  expect(Object.keys(json)).toEqual([
+    'device',
+    'runs',
+    'arms',
+    'headlines',
+    'components',
+    'executed',
+    'decisions',
+  ]);
   expect(json.runs[0]).toEqual({ id: 'b1.p1.base', status: 'ok' });
   expect(Object.keys(json.arms[0] ?? {})).toMatchInlineSnapshot(`
     [

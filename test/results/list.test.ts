@@ -20,6 +20,7 @@ const VERDICT: Verdict = {
   complete: true,
   exitCode: 0,
   runs: [{ id: 'b1.p1.base', status: 'ok' }],
+  decisions: [],
   executed: ['b1.p1.base'],
   arms: [],
   headlines: [],

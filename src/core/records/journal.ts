@@ -62,6 +62,18 @@ export interface GapEvent {
   readonly armLogprob: number;
 }
 
+/** What was decided after a block that the plan had named for it. */
+export interface Decision {
+  readonly afterBlock: number;
+  /** Nothing of the plan is run any more. */
+  readonly stop: boolean;
+  readonly because: 'open' | 'difference' | 'precision' | 'equivalence' | 'futility' | 'screening';
+  /** Arms that are not run any more. */
+  readonly leftOut: readonly string[];
+  /** One sentence for a person. */
+  readonly reason: string;
+}
+
 export type JournalEvent =
   | {
       readonly type: 'session';
@@ -141,6 +153,7 @@ export type JournalEvent =
       /** Over the kinds of lines of its log, numbers left out: a knob that changes none of them leaves no trace there. Absent: not read. */
       readonly logShapeSha256?: string;
     }
+  | { readonly type: 'decision'; readonly utc: string; readonly decision: Decision }
   | { readonly type: 'interrupted'; readonly utc: string; readonly signal: string }
   /** Rota itself ended the session, as the protocol wants. */
   | { readonly type: 'aborted'; readonly utc: string; readonly reason: string }

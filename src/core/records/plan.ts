@@ -82,6 +82,18 @@ export interface Guards {
   readonly onTrip?: OnTrip;
 }
 
+/** Looks after so many blocks, the last of them all; between two nothing is decided. */
+export interface StopRule {
+  readonly looks: readonly number[];
+  /** Half-width of the interval, as a share, that is exact enough; null: a certain difference is enough. */
+  readonly precision: number | null;
+}
+
+/** The first blocks only choose which arms go on; none of their rates is in a claim. */
+export interface Sweep {
+  readonly screen: number;
+}
+
 export interface Plan {
   readonly schemaVersion: 1;
   readonly rota: string;
@@ -103,6 +115,10 @@ export interface Plan {
   readonly telemetryPeriodMs: number;
   readonly guards: Guards;
   readonly margin: number;
+  /** Absent: all blocks are run. */
+  readonly stop?: StopRule;
+  /** Absent: every arm is run in every block. */
+  readonly sweep?: Sweep;
   readonly expectedMinutes: number | null;
   /** Smallest effect seen with 80 % power at the assumed spread, as a share (0.02 = 2 %), and where the spread is from. */
   readonly minDetectableEffect: number | null;

@@ -1,6 +1,7 @@
 // The verdict: derived from plan and journal, the same bytes each time. Data only.
 
 import type { Lookups } from './answer.ts';
+import type { Decision } from './journal.ts';
 
 export type OutputVerdict = 'L0' | 'L1' | 'L2' | 'L3' | 'LX';
 /** `steadier`: same output, equivalent mean, smaller spread between runs. */
@@ -165,6 +166,8 @@ export interface Verdict {
   readonly complete: boolean;
   readonly exitCode: number;
   readonly runs: readonly { readonly id: string; readonly status: 'ok' | 'void' | 'missing' }[];
+  /** What was decided on the way: looks, screening. */
+  readonly decisions: readonly Decision[];
   /** Runs that count, in the order in which they were started. */
   readonly executed: readonly string[];
   readonly arms: readonly ArmClassVerdict[];

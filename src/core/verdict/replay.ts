@@ -22,7 +22,7 @@ export interface Attempt {
 }
 
 export interface Replay {
-  /** In the order of the plan; the latest attempt that ended well is the run. */
+  /** In the order of the plan, without what a decision made superfluous; the latest attempt that ended well is the run. */
   readonly runs: readonly {
     readonly planned: PlannedRun;
     readonly attempts: readonly Attempt[];
@@ -37,6 +37,17 @@ type Draft = { -readonly [K in keyof Attempt]: Attempt[K] } & { windows: Window[
 
 function newDraft(planned: PlannedRun): Draft {
   return { planned, ready: null, loadMs: null, warmup: null, windows: [], scores: [], end: null };
+}
+
+/** The runs of the plan without those that a decision made superfluous. */
+export function runsLeftInPlan(plan: Plan, events: readonly JournalEvent[]): PlannedRun[] {
+  const decisions = events.flatMap((event) => (event.type === 'decision' ? [event.decision] : []));
+  return plan.runs.filter(
+    (run) =>
+      !decisions.some(
+        ({ afterBlock, stop, leftOut }) => run.block > afterBlock && (stop || leftOut.includes(run.arm)),
+      ),
+  );
 }
 
 /** Throws InvalidRecordError when the journal speaks of runs that were not planned or had not started. */
@@ -90,13 +101,14 @@ export function replay(plan: Plan, events: readonly JournalEvent[]): Replay {
       case 'gap':
       case 'ceiling':
       case 'interrupted':
+      case 'decision':
       case 'aborted':
       case 'session_end':
         break;
     }
   }
   return {
-    runs: plan.runs.map((run) => {
+    runs: runsLeftInPlan(plan, events).map((run) => {
       const own = attempts.get(run.id) ?? [];
       return {
         planned: run,

@@ -7,6 +7,7 @@ import { dunnettP } from '../stats/dunnett.ts';
 import { hodgesLehmann } from '../stats/hodges-lehmann.ts';
 import type { ClassRun } from './aggregate.ts';
 import { type HeadlineFinding, headlines } from './headline.ts';
+import { plural } from './lines.ts';
 import { completePart, logRatios, type RateTable } from './rates.ts';
 import { judgeSpeed, type SpeedFinding, type SpeedRules, type SpeedTest } from './speed.ts';
 import { judgeSpread, type SpreadFinding } from './spread.ts';
@@ -14,37 +15,60 @@ import { judgeSpread, type SpreadFinding } from './spread.ts';
 type RunsOf = (arm: string, className: string) => readonly ClassRun[];
 
 export interface SpeedSection {
+  /** Undefined for the baseline. */
   readonly speed: (arm: string, className: string) => SpeedFinding | undefined;
+  /** Why an arm has no finding, in words; null for one that has. */
+  readonly screenedOut: (arm: string) => string | null;
   readonly spread: (arm: string, className: string) => SpreadFinding | undefined;
   readonly robust: (arm: string, className: string) => RobustEstimate | null;
   readonly headlines: readonly HeadlineFinding[];
   readonly components: readonly ClassComponents[];
 }
 
-export function speedSection(plan: Plan, runsOf: RunsOf, rules: SpeedRules): SpeedSection {
-  const tables = rateTables(plan, runsOf);
+/** Of the blocks that may be claimed, and of the arms that were not screened out. */
+export function speedSection(
+  plan: Plan,
+  runsOf: RunsOf,
+  rules: SpeedRules,
+  leftOut: ReadonlyMap<string, unknown>,
+): SpeedSection {
+  const screen = plan.sweep?.screen ?? 0;
+  const isClaimed = (arm: string): boolean => !leftOut.has(arm);
+  const tables = rateTables(plan, runsOf, { from: screen + 1, to: plan.blocks, isClaimed });
   const speeds = judgeSpeed(tables, rules);
   const spreads = judgeSpread(tables);
   const is = (arm: string, name: string) => (each: { readonly arm: string; readonly class: string }) =>
     each.arm === arm && each.class === name;
   return {
-    speed: (arm, name) => speeds.find(is(arm, name)),
+    speed: (arm, name) => (leftOut.has(arm) ? unclaimed(arm, name) : speeds.find(is(arm, name))),
+    screenedOut: (arm) =>
+      leftOut.has(arm) ? `screened out after ${plural(screen, 'block')}, no claim is made` : null,
     spread: (arm, name) => spreads.find(is(arm, name)),
     robust: (arm, name) => robustOf(tables, arm, name),
     headlines: headlines(tables, rules),
-    components: tables.map((table) => ({ class: table.class, ...componentsOf(table, runsOf) })),
+    components: tables.map((table) => ({ class: table.class, ...componentsOf(table, runsOf, screen) })),
   };
 }
 
+function unclaimed(arm: string, className: string): SpeedFinding {
+  return { arm, class: className, speed: 'inconclusive', ratio: null, blocks: 0, test: null, unequal: false };
+}
+
 /** One table a class, in the order of the plan: the baseline first, then the arms as planned. */
-export function rateTables(plan: Plan, runsOf: RunsOf): RateTable[] {
-  const others = plan.arms.map((arm) => arm.name).filter((name) => name !== plan.baseline);
+export function rateTables(
+  plan: Plan,
+  runsOf: RunsOf,
+  part: { readonly from: number; readonly to: number; readonly isClaimed: (arm: string) => boolean },
+): RateTable[] {
+  const others = plan.arms
+    .map((arm) => arm.name)
+    .filter((name) => name !== plan.baseline && part.isClaimed(name));
   const arms = [plan.baseline, ...others];
   return plan.workloads.map(({ class: name }) => ({
     class: name,
     arms,
-    blocks: Array.from({ length: plan.blocks }, (_, index) =>
-      arms.map((arm) => runIn(runsOf(arm, name), index + 1)?.tokPerSec ?? null),
+    blocks: Array.from({ length: Math.max(0, part.to - part.from + 1) }, (_, index) =>
+      arms.map((arm) => runIn(runsOf(arm, name), part.from + index)?.tokPerSec ?? null),
     ),
   }));
 }
@@ -69,11 +93,11 @@ function robustOf(tables: readonly RateTable[], arm: string, className: string):
 }
 
 /** Of the arms that ran in every block; a prompt counts where each of them has a rate for it. */
-function componentsOf(table: RateTable, runsOf: RunsOf): Omit<ClassComponents, 'class'> {
+function componentsOf(table: RateTable, runsOf: RunsOf, screen: number): Omit<ClassComponents, 'class'> {
   const { columns, rows } = completePart(table);
   const runs = columns.map((column) => runsOf(table.arms[column] ?? '', table.class));
   const requests = table.blocks.map((_, index) => {
-    const rates = runs.map((each) => requestRates(runIn(each, index + 1)));
+    const rates = runs.map((each) => requestRates(runIn(each, screen + index + 1)));
     const prompts = [...(rates[0]?.keys() ?? [])].filter((prompt) => rates.every((each) => each.has(prompt)));
     return prompts.map((prompt) => rates.map((each) => each.get(prompt) ?? 0));
   });

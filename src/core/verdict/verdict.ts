@@ -13,12 +13,14 @@ import { type ClassRun, classRun, totalsOf } from './aggregate.ts';
 import { type Beside, besideBaseline, costOf, outputOf } from './beside-baseline.ts';
 import { executedOrder } from './executed.ts';
 import { verdictLine } from './lines.ts';
+import { claimBlocks, decisionsOf, leftOutArms, spendAfter } from './looks.ts';
 import { headlineOf, speedNotes } from './notes.ts';
 import type { OutputFinding } from './output.ts';
 import { type Attempt, type Replay, replay } from './replay.ts';
 import { type Noise, noiseOf } from './self-check.ts';
+import type { SpeedFinding } from './speed.ts';
 import { recordedTest, type SpeedSection, speedSection, spreadInterval } from './speed-section.ts';
-import { isSteadier } from './spread.ts';
+import { isSteadier, type SpreadFinding } from './spread.ts';
 import { brokenWindows, warningsOf } from './warnings.ts';
 
 export interface VerdictInput {
@@ -51,7 +53,10 @@ export function computeVerdict(input: VerdictInput): Verdict {
   const record = replay(plan, events);
   const ok = record.runs.flatMap((run) => (run.ok === null ? [] : [run.ok]));
   const context = contextOf(input, ok, record);
-  const section = speedSection(plan, context.runsOf, { margin: plan.margin });
+  const decisions = decisionsOf(events);
+  const leftOut = leftOutArms(decisions);
+  const spend = spendAfter(plan, claimBlocks(plan, blocksDone(record)));
+  const section = speedSection(plan, context.runsOf, { margin: plan.margin, spend }, leftOut);
   const rows = rowsOf(context, section).map(deepRounded);
   const broken = brokenWindows(plan, ok);
   const rateProblems = context.all.flatMap(({ attempt, problem, className }) =>
@@ -78,6 +83,7 @@ export function computeVerdict(input: VerdictInput): Verdict {
       id: planned.id,
       status: run !== null ? 'ok' : attempts.length > 0 ? 'void' : 'missing',
     })),
+    decisions,
     executed,
     arms: rows,
     headlines: headlinesOf(context, section).map(deepRounded),
@@ -86,6 +92,13 @@ export function computeVerdict(input: VerdictInput): Verdict {
     warnings: warningsOf({ plan, replay: record, ok, device, broken, self, rateProblems, rows, executed }),
     journalSha256: input.journalSha256,
   };
+}
+
+/** Blocks up to the first that lacks a run that is still wanted. */
+function blocksDone({ runs }: Replay): number {
+  const missing = runs.filter((run) => run.ok === null).map(({ planned }) => planned.block);
+  const last = Math.max(0, ...runs.map(({ planned }) => planned.block));
+  return missing.length === 0 ? last : Math.min(...missing) - 1;
 }
 
 function classRuns(plan: Plan, ok: readonly Attempt[]): ClassRun[] {
@@ -157,6 +170,13 @@ const beside = ({ input, runsOf, noise, gaps }: Context): Beside => ({
   gaps,
 });
 
+/** An arm that went on after the screening is shown by what may be claimed of it; one that did not, by what there is. */
+function claimedRuns({ input, runsOf }: Context, arm: string, className: string): readonly ClassRun[] {
+  const { plan, events } = input;
+  const screen = leftOutArms(decisionsOf(events)).has(arm) ? 0 : (plan.sweep?.screen ?? 0);
+  return runsOf(arm, className).filter((run) => run.attempt.planned.block > screen);
+}
+
 function baselineOutput({ noise: { self } }: Context): OutputFinding {
   if (self.state === 'differs') return { output: 'LX', reason: `does not repeat itself (${self.prompt})` };
   const repeats = self.state === 'repeats' ? `repeats itself in ${self.starts} starts` : 'not self-checked';
@@ -168,7 +188,7 @@ function rowOf(context: Context, arm: PlannedArm, className: string, section: Sp
   const speed = section.speed(arm.name, className);
   const spread = section.spread(arm.name, className);
   const robust = speed === undefined ? null : section.robust(arm.name, className);
-  const runs = context.runsOf(arm.name, className);
+  const runs = claimedRuns(context, arm.name, className);
   const output = speed === undefined ? baselineOutput(context) : outputOf(beside(context), arm, className);
   const totals = totalsOf(runs.flatMap((run) => run.windows));
   const { counters } = totals;
@@ -176,7 +196,9 @@ function rowOf(context: Context, arm: PlannedArm, className: string, section: Sp
   const perToken = bytesPerToken(counters.bytes, totals.decodedTokens, device);
   const ceiling = ceilingOf(perToken, bandwidths, device)?.tokPerSec ?? null;
   const problem =
-    runs.find((run) => run.problem !== null)?.problem ?? (runs.length === 0 ? 'no run ended well' : null);
+    section.screenedOut(arm.name) ??
+    runs.find((run) => run.problem !== null)?.problem ??
+    (runs.length === 0 ? 'no run ended well' : null);
   const steadier = speed !== undefined && isSteadier(output.output, speed, spread);
   const baseSpread = section.spread(input.plan.baseline, className);
   return {
@@ -184,12 +206,8 @@ function rowOf(context: Context, arm: PlannedArm, className: string, section: Sp
     class: className,
     output: output.output,
     outputReason: output.reason,
-    speed: speed === undefined ? 'baseline' : steadier ? 'steadier' : speed.speed,
-    ratio: speed?.ratio ?? null,
-    test: speed === undefined ? null : recordedTest(speed.test, speed.unequal),
+    ...speedFields(speed, spread, steadier),
     robust,
-    spread: spreadInterval(spread),
-    spreadRatio: spread?.ratio ?? null,
     tokPerSec,
     tokensPerPass: ratio(totals.tokens, counters.passes),
     msPerPass: ratio(totals.decodeMs, counters.passes),
@@ -234,6 +252,20 @@ function perBlockOf(
     passes: run.totals.counters.passes,
     lookups: run.totals.counters.bySource,
   }));
+}
+
+function speedFields(
+  speed: SpeedFinding | undefined,
+  spread: SpreadFinding | undefined,
+  steadier: boolean,
+): Pick<ArmClassVerdict, 'speed' | 'ratio' | 'test' | 'spread' | 'spreadRatio'> {
+  return {
+    speed: speed === undefined ? 'baseline' : steadier ? 'steadier' : speed.speed,
+    ratio: speed?.ratio ?? null,
+    test: speed === undefined ? null : recordedTest(speed.test, speed.unequal),
+    spread: spreadInterval(spread),
+    spreadRatio: spread?.ratio ?? null,
+  };
 }
 
 /** What may change the output is said before what it did to the speed. */

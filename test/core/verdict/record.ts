@@ -63,7 +63,7 @@ export interface RecordOptions {
   readonly ceilings?: readonly [number | null, number | null];
 }
 
-const utc = '2026-01-01T00:00:00.000Z';
+export const utc = '2026-01-01T00:00:00.000Z';
 
 export function makePlan(options: RecordOptions = {}): Plan {
   const { arms = ['base', 'fast'], classes = ['prose'], blocks = 4, perBlock = 2 } = options;
