@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../core/errors.ts';
+import type { Verdict } from '../core/records/verdict.ts';
 import { readPlan, readVerdict } from './read.ts';
 import { type RunFolder, runFolder } from './run-folder.ts';
 
@@ -62,6 +63,19 @@ function listOne(folder: RunFolder): ListedRun {
       lines: [],
     };
   }
+}
+
+/** Every verdict that can be read, oldest first; plans and journals are not looked at, so that a thousand are quick. */
+export function allVerdicts(results: string): Verdict[] {
+  return runFolders(results).flatMap((folder) => {
+    try {
+      const verdict = readVerdict(folder);
+      return verdict === null ? [] : [verdict];
+    } catch {
+      // `rota results` lists it as unreadable.
+      return [];
+    }
+  });
 }
 
 export function listRuns(results: string): ListedRun[] {

@@ -78,6 +78,11 @@ describe('rota run', () => {
     const [listed] = JSON.parse((await bench.rota('results', '--json')).stdout).results;
     expect(listed).toMatchObject({ protocol: 'tiny', state: 'complete', runsOk: 4 });
     expect((await bench.rota('results', '-n', '1')).stdout).toContain('4/4 runs');
+    expect((await bench.rota('results', '--history')).stdout).toMatch(
+      /^tiny +prose +fast +1 runs .*no change found$/m,
+    );
+    const { tried } = JSON.parse((await bench.rota('results', '--tried', '--json')).stdout);
+    expect(Array.isArray(tried)).toBe(true);
   });
 
   it('recomputes the verdict byte for byte, and finds an altered journal', async () => {
