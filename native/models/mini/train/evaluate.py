@@ -27,7 +27,7 @@ def bits_per_byte(model, bundle, part, name, most_tokens=120_000, length=512, ba
         scored[:, :half] = (starts[first : first + batch] == 0)[:, None]
         nats += losses[scored].double().sum().item()
         size += bundle.token_bytes[chunk[:, 1:][scored]].sum().item()
-    return nats / np.log(2) / size
+    return float(nats / np.log(2) / size)
 
 
 def autocast(device):
@@ -76,7 +76,7 @@ def acceptance(model, drafter, bundle, name, temperature, count=32, before=128, 
     distinct = np.mean([len(set(row[before : before + made])) / made for row in path])
     return {
         "tokens_per_pass": tokens / passes, "distinct_ratio": float(distinct), "tokens": tokens, "prompts": count, "made": made,
-        "confidence_right": right / seen,
+        "confidence_right": float(right / seen),
     }  # fmt: skip
 
 

@@ -106,6 +106,10 @@ def compare(tool, name, folder):
     for first, last in ((0, 1), (1, 30), (30, 31), (31, 77), (77, 150)):
         parts.append(model.logits(model(ids[:, first:last], state).hidden))
     close("logits in chunks", torch.cat(parts, 1)[0], logits)
+    model.switches.keys, state = True, State()
+    alone = [model(ids[:, i : i + 1], state).hidden for i in range(3)]
+    model.switches.keys = False
+    assert torch.cat(alone, 1).isfinite().all(), "tokens one by one, with the caches' rounding on"
     anchors = torch.tensor([[t - 1 for t in (*DRAFT_AT, 100, 149)]])
     tokens = torch.from_numpy(logits.argmax(-1))[anchors[0]][None]
     ids_, conf, draft_logits = drafter.draft(model.embed.weight, model.head, drafter.context(out.taps), anchors, tokens)

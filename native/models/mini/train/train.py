@@ -186,7 +186,7 @@ class OwnText:
 
     def __init__(self, run, prompts=1024, before=64, made=192):
         if run.device.type == "cpu":
-            prompts, before, made = 8, 24, 40
+            prompts, before, made = 4, 16, 12
         self.run, self.made, self.before = run, made, before
         self.source = Batches(run.bundle, before, run.args.seed + 2000)
         self.generator = torch.Generator(run.device).manual_seed(run.args.seed)
