@@ -2,25 +2,16 @@
 
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  type Done,
-  generateOnce,
-  type Json,
-  promptOf,
-  SOURCES,
-  Strata,
-  synthesise,
-  temporaryFolder,
-} from './helpers/strata.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { type Done, generateOnce, type Json, promptOf, SOURCES, Strata } from './helpers/strata.ts';
+import { withModel } from './helpers/workspace.ts';
 
-const folder = temporaryFolder();
+const { folder, model } = withModel('mini-xs');
 const bodies: Json[] = [
   { prompt: promptOf(40, 128), max_new: 40 },
   { prompt: promptOf(23, 128, 5), max_new: 30 },
 ];
 const QUARTERS = ['--slots', '25%', '--arena', '25%', '--depth', '0'];
-let model: string;
 let base: Done[];
 
 function run(...knobs: string[]): Promise<{ done: Done[] }> {
@@ -33,11 +24,8 @@ function output(done: readonly Done[]): unknown {
 }
 
 beforeAll(async () => {
-  model = synthesise(folder.path, 'mini-xs');
   base = (await run(...QUARTERS)).done;
 });
-
-afterAll(() => folder.remove());
 
 const PLACEMENTS: readonly (readonly string[])[] = [
   ['--slots', '0', '--arena', '100%'],

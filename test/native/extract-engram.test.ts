@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   bin,
   generateOnce,
@@ -23,11 +23,10 @@ import {
   promptOf,
   runStrata,
   synthesise,
-  temporaryFolder,
 } from './helpers/strata.ts';
+import { workspace } from './helpers/workspace.ts';
 
-const folder = temporaryFolder();
-afterAll(() => folder.remove());
+const folder = workspace();
 const tool = path.join(bin, 'rota-model');
 const body: Json = { prompt: promptOf(30, 160), max_new: 16 };
 

@@ -3,19 +3,13 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createSwitch, suffering } from './helpers/faults.ts';
-import { bin, promptOf, runStrata, Strata, synthesise, temporaryFolder } from './helpers/strata.ts';
+import { bin, promptOf, runStrata, Strata } from './helpers/strata.ts';
+import { withModel } from './helpers/workspace.ts';
 
-const folder = temporaryFolder();
+const { folder, model } = withModel('mini-xs');
 const ask = { id: 90, op: 'generate', prompt: promptOf(20, 128), max_new: 12, ignore_eos: true };
-let model: string;
-
-beforeAll(() => {
-  model = synthesise(folder.path, 'mini-xs');
-});
-
-afterAll(() => folder.remove());
 
 const passesIn = (ledger: string): number[] =>
   readFileSync(ledger, 'utf8')

@@ -14,22 +14,16 @@ import {
   writeSync,
 } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createSwitch, inTurns, suffering } from './helpers/faults.ts';
-import { generateOnce, promptOf, Strata, synthesise, temporaryFolder } from './helpers/strata.ts';
+import { generateOnce, promptOf, Strata } from './helpers/strata.ts';
+import { withModel } from './helpers/workspace.ts';
 
-const folder = temporaryFolder();
+const { folder, model } = withModel('mini-xs');
 const prompt = promptOf(20, 128);
 /** Most experts stay in the file, and nothing is guessed ahead, so that every pass reads. */
 const FILE_TIER = ['--slots', '10%', '--arena', '10%', '--lru-window', '0', '--prefetch', '0'];
 const ask = { id: 90, op: 'generate', prompt, max_new: 24, ignore_eos: true };
-let model: string;
-
-beforeAll(() => {
-  model = synthesise(folder.path, 'mini-xs');
-});
-
-afterAll(() => folder.remove());
 
 /** Files that were written long ago, at a time that utimes can put back whole. */
 const WRITTEN = new Date('2020-01-01T00:00:00Z');

@@ -11,11 +11,11 @@ import {
   writeSync,
 } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runStrata, synthesise, temporaryFolder } from './helpers/strata.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { runStrata } from './helpers/strata.ts';
+import { withModel } from './helpers/workspace.ts';
 
-const folder = temporaryFolder();
-let model: string;
+const { folder, model } = withModel('mini-xs');
 /** Offsets of the parts of its header, found by walking it. */
 let parts: Record<string, number>;
 
@@ -75,11 +75,8 @@ function walk(file: Buffer): Record<string, number> {
 }
 
 beforeAll(() => {
-  model = synthesise(folder.path, 'mini-xs');
   parts = walk(readFileSync(model));
 });
-
-afterAll(() => folder.remove());
 
 function expectRefused(file: string, says: RegExp = /./): void {
   const { code, signal, stdout, stderr } = runStrata(['--model', file, '--depth', '0']);

@@ -1,23 +1,17 @@
 // Memory and threads that the system refuses: at every single large allocation of a load the engine ends with 4 and one line, and
 // what a request asks for itself costs the request alone.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createSwitch, suffering } from './helpers/faults.ts';
-import { generateOnce, promptOf, Strata, synthesise, temporaryFolder } from './helpers/strata.ts';
+import { generateOnce, promptOf, Strata } from './helpers/strata.ts';
+import { withModel } from './helpers/workspace.ts';
 
-const folder = temporaryFolder();
+const { folder, model } = withModel('mini-xs');
 const prompt = promptOf(20, 128);
 const ask = { id: 90, op: 'generate', prompt, max_new: 6, ignore_eos: true };
 /** Small against the mini model's caches, large against what the C++ library takes for itself. */
 const LARGE = 16 * 1024;
 const AT_ONCE = 4;
-let model: string;
-
-beforeAll(() => {
-  model = synthesise(folder.path, 'mini-xs');
-});
-
-afterAll(() => folder.remove());
 
 const args = (): string[] => ['--model', model, '--slots', '20%', '--arena', '20%', '--threads', '2'];
 

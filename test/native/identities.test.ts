@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   type Counters,
   type Done,
@@ -14,9 +14,9 @@ import {
   type Source,
   Strata,
   synthesise,
-  temporaryFolder,
   type Work,
 } from './helpers/strata.ts';
+import { workspace } from './helpers/workspace.ts';
 
 interface LedgerLine extends Record<Source, number> {
   id: number;
@@ -33,7 +33,7 @@ interface LedgerLine extends Record<Source, number> {
   ms: Record<'total' | 'draft' | 'dense' | 'experts' | 'pool' | 'file_wait', number>;
 }
 
-const folder = temporaryFolder();
+const folder = workspace();
 const ledgerFile = path.join(folder.path, 'ledger.jsonl');
 let ready: Ready;
 let done: Done;
@@ -62,8 +62,6 @@ beforeAll(async () => {
     .map((line) => JSON.parse(line) as LedgerLine);
   stderr = engine.stderr;
 });
-
-afterAll(() => folder.remove());
 
 test('the model is what was asked for, and its experts are in three tiers and three formats', () => {
   const { model, sizes, formats } = ready;

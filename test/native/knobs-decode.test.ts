@@ -1,6 +1,6 @@
 // Knobs of decoding, speculation, prompt passes and caches: what each moves, and what it must leave alone.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type Answers, answersOf, output } from './helpers/answers.ts';
 import {
   type Done,
@@ -11,9 +11,9 @@ import {
   synthesise,
   temporaryFolder,
 } from './helpers/strata.ts';
+import { withModel } from './helpers/workspace.ts';
 
-const folder = temporaryFolder();
-let model: string;
+const { model } = withModel('mini-xs');
 let base: Answers;
 
 const run = (...knobs: string[]): Promise<Answers> => answersOf(model, ...knobs);
@@ -21,11 +21,8 @@ const run = (...knobs: string[]): Promise<Answers> => answersOf(model, ...knobs)
 const kvBytes = ({ ready }: Answers): number => Number(ready.sizes['kv_bytes']);
 
 beforeAll(async () => {
-  model = synthesise(folder.path, 'mini-xs');
   base = await run();
 });
-
-afterAll(() => folder.remove());
 
 describe('the environment', () => {
   test('gives what the command line does not, and ready and stderr say so', async () => {

@@ -2,27 +2,17 @@
 
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  type Done,
-  generateOnce,
-  type Json,
-  promptOf,
-  runStrata,
-  Strata,
-  synthesise,
-  temporaryFolder,
-} from './helpers/strata.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Done, generateOnce, type Json, promptOf, runStrata, Strata } from './helpers/strata.ts';
+import { withModel } from './helpers/workspace.ts';
 
-const folder = temporaryFolder();
+const { folder, model } = withModel('mini-xs');
 const body: Json = { prompt: promptOf(40, 128), max_new: 25 };
-let model: string;
 let sidecar: string;
 let oracle: string;
 let plain: Done;
 
 beforeAll(async () => {
-  model = synthesise(folder.path, 'mini-xs');
   mkdirSync(path.join(folder.path, 'drafts'));
   sidecar = path.join(folder.path, 'drafts', 'elsewhere.gguf');
   renameSync(model.replace('.gguf', '.dspark.gguf'), sidecar);
@@ -30,8 +20,6 @@ beforeAll(async () => {
   oracle = path.join(folder.path, 'oracle.jsonl');
   writeFileSync(oracle, JSON.stringify(plain.ids));
 });
-
-afterAll(() => folder.remove());
 
 async function once(...knobs: string[]): Promise<Done> {
   const { done } = await generateOnce(['--model', model, '--ctx', '256', ...knobs], body);

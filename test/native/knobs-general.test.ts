@@ -1,7 +1,7 @@
 // Knobs of the device, the numbers and the CPUs: those that are exact change no output, those that round change it by a rounding.
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   type Done,
   generateOnce,
@@ -10,26 +10,21 @@ import {
   runStrata,
   type Score,
   Strata,
-  synthesise,
-  temporaryFolder,
 } from './helpers/strata.ts';
+import { withModel } from './helpers/workspace.ts';
 
-const folder = temporaryFolder();
+const { model } = withModel('mini-xs');
 const tokens = promptOf(60, 128, 3);
 const body: Json = { prompt: promptOf(40, 128), max_new: 24 };
-let model: string;
 let base: Done;
 let baseScore: Score;
 
 beforeAll(async () => {
-  model = synthesise(folder.path, 'mini-xs');
   const { engine } = await Strata.start(args());
   await using _ = engine;
   base = await engine.generate(body);
   baseScore = await engine.score(tokens);
 });
-
-afterAll(() => folder.remove());
 
 function args(...knobs: string[]): string[] {
   return ['--model', model, '--ctx', '256', '--slots', '25%', '--arena', '25%', '--depth', '0', ...knobs];

@@ -2,22 +2,13 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  type Done,
-  type Json,
-  promptOf,
-  type Ready,
-  runStrata,
-  Strata,
-  synthesise,
-  temporaryFolder,
-} from './helpers/strata.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Done, type Json, promptOf, type Ready, runStrata, Strata } from './helpers/strata.ts';
+import { withModel } from './helpers/workspace.ts';
 
-const folder = temporaryFolder();
+const { model } = withModel('mini-s');
 // Enough experts for huge pages to hold: the slots and the arena are 7 MiB each.
 const body: Json = { prompt: promptOf(40, 1024), max_new: 12 };
-let model: string;
 let base: Done;
 /** The nodes of this machine and the CPUs of this process: nothing below assumes more than one of each. */
 const nodes = /^\d+/.exec(readFileSync('/sys/devices/system/node/online', 'utf8'))?.[0] ?? '0';
@@ -34,11 +25,8 @@ function listed(text: string): number[] {
 }
 
 beforeAll(async () => {
-  model = synthesise(folder.path, 'mini-s');
   base = (await seen()).done;
 });
-
-afterAll(() => folder.remove());
 
 interface Seen {
   readonly ready: Ready;

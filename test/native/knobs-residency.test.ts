@@ -1,8 +1,8 @@
 // Knobs that bend the routing to where experts lie: each is called lossy in ready, in done and in the log, moves its own counter,
 // and leaves prompt rows alone unless it is the one that does not.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Json, Strata, synthesise, temporaryFolder } from './helpers/strata.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Json, Strata } from './helpers/strata.ts';
 import {
   BODIES,
   expectBalanced,
@@ -14,19 +14,16 @@ import {
   steady,
   sum,
 } from './helpers/tiers.ts';
+import { withModel } from './helpers/workspace.ts';
 
-const folder = temporaryFolder();
-let model: string;
+const { model } = withModel('mini-xs');
 let base: Played;
 
 const run = (...knobs: string[]): Promise<Played> => play(model, QUARTERS, ...knobs);
 
 beforeAll(async () => {
-  model = synthesise(folder.path, 'mini-xs');
   base = await run();
 });
-
-afterAll(() => folder.remove());
 
 /** The knobs are named wherever somebody may look, and the output is another one. */
 function expectLossy(played: Played, ...names: string[]): void {

@@ -4,25 +4,22 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bin, type Json, Strata, synthesise, temporaryFolder } from './helpers/strata.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { bin, type Json, Strata } from './helpers/strata.ts';
 import { BODIES, DRAFTED, expectExact, lookups, type Played, play, QUARTERS, sum } from './helpers/tiers.ts';
+import { withModel } from './helpers/workspace.ts';
 
-const folder = temporaryFolder();
+const { folder, model } = withModel('mini-xs');
 const routes = path.join(folder.path, 'routes.bin');
 // Slots stay as they were loaded, so that the order alone decides what is held.
 const STILL = [...QUARTERS, '--lru-window', '0'];
-let model: string;
 let base: Played;
 let dumped: Played;
 
 beforeAll(async () => {
-  model = synthesise(folder.path, 'mini-xs');
   base = await play(model, STILL);
   dumped = await play(model, STILL, '--dump-routes', routes);
 });
-
-afterAll(() => folder.remove());
 
 function rankOf(file: string, ...flags: string[]): { readonly path: string; readonly lines: string[] } {
   const out = path.join(folder.path, 'rank.txt');

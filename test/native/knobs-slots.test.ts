@@ -1,21 +1,18 @@
 // The knob of the device slots: counts, shares, and sizes that hold the context's keys too.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Ready, runStrata, synthesise, temporaryFolder } from './helpers/strata.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Ready, runStrata } from './helpers/strata.ts';
 import { expectExact, lookups, type Played, play, QUARTERS, sum } from './helpers/tiers.ts';
+import { withModel } from './helpers/workspace.ts';
 
-const folder = temporaryFolder();
-let model: string;
+const { model } = withModel('mini-xs');
 let base: Played;
 
 const run = (...knobs: string[]): Promise<Played> => play(model, QUARTERS, ...knobs);
 
 beforeAll(async () => {
-  model = synthesise(folder.path, 'mini-xs');
   base = await run();
 });
-
-afterAll(() => folder.remove());
 
 function blobBytes({ blob_bytes }: Ready): number {
   return Math.max(...Object.values(blob_bytes));

@@ -2,22 +2,19 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type Answers, answersOf, bodies, COMMON, said } from './helpers/answers.ts';
-import { type Done, type Json, runStrata, Strata, synthesise, temporaryFolder } from './helpers/strata.ts';
+import { type Done, type Json, runStrata, Strata } from './helpers/strata.ts';
+import { withModel } from './helpers/workspace.ts';
 
-const folder = temporaryFolder();
-let model: string;
+const { folder, model } = withModel('mini-xs');
 let base: Answers;
 
 const run = (...knobs: string[]): Promise<Answers> => answersOf(model, ...knobs);
 
 beforeAll(async () => {
-  model = synthesise(folder.path, 'mini-xs');
   base = await run();
 });
-
-afterAll(() => folder.remove());
 
 describe('knob: depth', () => {
   test('drafts that many tokens a pass and verifies each once', async () => {

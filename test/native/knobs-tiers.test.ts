@@ -3,17 +3,8 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  bin,
-  isSanitized,
-  type Json,
-  type Ready,
-  runStrata,
-  Strata,
-  synthesise,
-  temporaryFolder,
-} from './helpers/strata.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { bin, isSanitized, type Json, type Ready, runStrata, Strata } from './helpers/strata.ts';
 import {
   BODIES,
   DRAFTED,
@@ -26,10 +17,10 @@ import {
   steady,
   sum,
 } from './helpers/tiers.ts';
+import { withModel } from './helpers/workspace.ts';
 
 const KIB = 1024;
-const folder = temporaryFolder();
-let model: string;
+const { folder, model } = withModel('mini-xs');
 let base: Played;
 let drafted: Played;
 
@@ -37,12 +28,9 @@ const run = (...knobs: string[]): Promise<Played> => play(model, QUARTERS, ...kn
 const draft = (...knobs: string[]): Promise<Played> => play(model, DRAFTED, ...knobs);
 
 beforeAll(async () => {
-  model = synthesise(folder.path, 'mini-xs');
   base = await run();
   drafted = await draft();
 });
-
-afterAll(() => folder.remove());
 
 function blobBytes({ blob_bytes }: Ready): number {
   return Math.max(...Object.values(blob_bytes));

@@ -2,19 +2,11 @@
 
 import { readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
-import {
-  generateOnce,
-  type Json,
-  promptOf,
-  runStrata,
-  synthesise,
-  temporaryFolder,
-} from './helpers/strata.ts';
+import { describe, expect, test } from 'vitest';
+import { generateOnce, type Json, promptOf, runStrata, synthesise } from './helpers/strata.ts';
+import { workspace } from './helpers/workspace.ts';
 
-const folder = temporaryFolder();
-afterAll(() => folder.remove());
-
+const folder = workspace();
 const body: Json = { prompt: promptOf(30, 128), max_new: 24 };
 /** A third of the experts in slots, a third in the arena, a third read from the file in mid-pass. */
 const TIERS = ['--slots', '33%', '--arena', '33%', '--ctx', '256'];

@@ -2,18 +2,12 @@
 
 import { readFileSync, truncateSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseDescriptor } from '../../src/schema/descriptor.ts';
-import { runStrata, synthesise, temporaryFolder } from './helpers/strata.ts';
+import { runStrata, synthesise } from './helpers/strata.ts';
+import { withModel } from './helpers/workspace.ts';
 
-const folder = temporaryFolder();
-let model: string;
-
-beforeAll(() => {
-  model = synthesise(folder.path, 'mini-xs');
-});
-
-afterAll(() => folder.remove());
+const { folder, model } = withModel('mini-xs');
 
 test.each([
   [['--sloots', '1MiB'], 2, 'unknown flag --sloots; did you mean --slots?'],

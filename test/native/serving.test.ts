@@ -1,17 +1,11 @@
 // The conversation: order, streams, cancellation, bad lines, and every way an engine is told to end.
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Json, promptOf, runStrata, Strata, synthesise, temporaryFolder } from './helpers/strata.ts';
+import { expect, test } from 'vitest';
+import { type Json, promptOf, runStrata, Strata } from './helpers/strata.ts';
+import { withModel } from './helpers/workspace.ts';
 
-const folder = temporaryFolder();
+const { model } = withModel('mini-xs');
 const prompt = promptOf(20, 128);
-let model: string;
-
-beforeAll(() => {
-  model = synthesise(folder.path, 'mini-xs');
-});
-
-afterAll(() => folder.remove());
 
 const start = (...args: string[]): Promise<Strata> =>
   Strata.start(['--model', model, ...args]).then(({ engine }) => engine);

@@ -2,31 +2,20 @@
 
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  type Done,
-  generateOnce,
-  type Json,
-  promptOf,
-  runStrata,
-  synthesise,
-  temporaryFolder,
-} from './helpers/strata.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { type Done, generateOnce, type Json, promptOf, runStrata } from './helpers/strata.ts';
+import { withModel } from './helpers/workspace.ts';
 
-const folder = temporaryFolder();
+const { folder, model } = withModel('mini-xs');
 const oracle = path.join(folder.path, 'oracle.jsonl');
 const NEW_TOKENS = 61;
 const bodies: Json[] = [1, 3].map((seed) => ({ prompt: promptOf(30, 128, seed), max_new: NEW_TOKENS }));
-let model: string;
 let plain: Done[];
 
 beforeAll(async () => {
-  model = synthesise(folder.path, 'mini-xs');
   plain = (await generateOnce(['--model', model, '--depth', '0'], ...bodies)).done;
   writeFileSync(oracle, plain.map(({ ids }) => JSON.stringify(ids)).join('\n'));
 });
-
-afterAll(() => folder.remove());
 
 async function scripted(depth: number, corrupt: number): Promise<Done[]> {
   const knobs = ['--draft-oracle', oracle, '--draft-corrupt', String(corrupt), '--depth', String(depth)];
