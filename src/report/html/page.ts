@@ -5,6 +5,7 @@ import { armLabel } from '../../core/records/arm-label.ts';
 import type { JournalEvent } from '../../core/records/journal.ts';
 import type { Plan } from '../../core/records/plan.ts';
 import type { ArmClassVerdict, Verdict } from '../../core/records/verdict.ts';
+import { boundLine } from '../../core/roofline/bound.ts';
 import { type Column, outputColumns, speedColumns, workColumns } from '../columns.ts';
 import { NOT_KNOWN, number, share } from '../format.ts';
 import { legend, namedLines, summary } from '../terminal.ts';
@@ -24,6 +25,7 @@ export function htmlReport(plan: Plan, verdict: Verdict, events: readonly Journa
     causes(runs),
     bytes(verdict),
     lookups(verdict),
+    bounds(plan, verdict, runs),
     energy(plan, runs),
     identity(plan, verdict, events),
     commands(plan),
@@ -64,6 +66,14 @@ function toneOf({ arms, headlines }: Verdict, name: string): string {
 }
 
 type Runs = ReturnType<typeof measuredRuns>;
+
+function bounds(plan: Plan, { ceilings }: Verdict, runs: Runs): string {
+  const rows = plan.arms.map(({ name }) => {
+    const windows = runs.filter((run) => run.arm === name).flatMap((run) => run.windows);
+    return `<dt>${escaped(name)}</dt><dd>${escaped(boundLine(windows, ceilings) || NOT_KNOWN)}</dd>`;
+  });
+  return `<section id="bounds"><h2>What bounds each arm</h2><dl>${rows.join('')}</dl></section>`;
+}
 
 function energy(plan: Plan, runs: Runs): string {
   const rows = plan.arms.map(({ name }) => {
