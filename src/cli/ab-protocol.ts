@@ -18,6 +18,8 @@ const PROMPTS = 16;
 const MOST_PER_BLOCK = 4;
 
 export interface AbRequest {
+  /** Absent: ab and the engine's name. */
+  readonly name?: string;
   readonly engine: string;
   readonly model: ProtocolModel;
   readonly flags: { readonly A: string; readonly B: string };
@@ -34,7 +36,7 @@ export function abProtocol(
   const descriptor = loadDescriptor(context.engines, request.engine);
   const { model } = request;
   const text = stringify({
-    name: `ab-${request.engine}`,
+    name: request.name ?? `ab-${request.engine}`,
     summary: 'two settings given on the command line',
     engine: request.engine,
     model: 'path' in model ? pathFromHere(context.cwd, model.path) : model,

@@ -17,6 +17,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(context: Context) => Comm
   run: async () => (await import('./commands/run.ts')).runCommand,
   ab: async () => (await import('./commands/ab.ts')).abCommand,
   resume: async () => (await import('./commands/resume.ts')).resumeCommand,
+  aa: async () => (await import('./commands/aa.ts')).aaCommand,
   report: async () => (await import('./commands/report.ts')).reportCommand,
   gate: async () => (await import('./commands/gate.ts')).gateCommand,
   results: async () => (await import('./commands/results.ts')).resultsCommand,

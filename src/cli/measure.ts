@@ -6,9 +6,11 @@ import { EXIT } from '../core/errors.ts';
 import type { Plan } from '../core/records/plan.ts';
 import type { Verdict } from '../core/records/verdict.ts';
 import type { BuildProgress } from '../engines/build.ts';
+import { readMachineCard } from '../machine/card.ts';
 import { systemClock } from '../machine/clock.ts';
 import { ensureModel } from '../model/ensure-model.ts';
 import { openTokenizer } from '../model/tokenizer.ts';
+import { hasCertificates, newestCertificate } from '../results/certificates.ts';
 import { readPlan } from '../results/read.ts';
 import type { RunFolder } from '../results/run-folder.ts';
 import { findProbe } from '../run/ceilings.ts';
@@ -33,13 +35,22 @@ export interface MeasureOptions extends ReportForm {
 /** Prints the plan, and unless that is all, measures it and prints the verdict. */
 export async function measure(
   context: Context,
-  what: { readonly complete: CompleteProtocol; readonly text: string; readonly command: string },
+  what: {
+    readonly complete: CompleteProtocol;
+    readonly text: string;
+    readonly command: string;
+    /** Identical arms are what is wanted, not a mistake. */
+    readonly equalArms?: true;
+  },
   options: MeasureOptions,
 ): Promise<void> {
+  const subjects = await subjectsOf(context, what.complete);
   const prepared = preparePlan({
     complete: what.complete,
     protocolText: what.text,
-    subjects: await subjectsOf(context, what.complete),
+    subjects,
+    measuredSpread: await measuredSpread(context, what.complete, subjects),
+    equalArms: what.equalArms === true,
     results: context.results,
     rota: context.version,
     clock: systemClock,
@@ -104,6 +115,23 @@ function tellVerdict(
 
 function tellPlan(context: Context, prepared: Prepared): void {
   printPlan({ ...context, print: context.tell }, prepared, {});
+}
+
+/** What identical arms showed here, if they did so lately: its upper bound, for the spread itself is poorly known. */
+async function measuredSpread(
+  { results }: Context,
+  { protocol }: CompleteProtocol,
+  subjects: Subjects,
+): Promise<Plan['assumedSpread'] | null> {
+  const model = subjects[protocol.baseline]?.model;
+  if (model === undefined || !hasCertificates(results)) return null;
+  const { key } = await readMachineCard();
+  const subject = { machineKey: key, engine: protocol.engine, model };
+  const found = newestCertificate(results, subject, systemClock.wallMs());
+  if (found === null) return null;
+  const value = Math.max(...found.classes.map(({ spreadUpper }) => spreadUpper));
+  const source = `measured: the upper bound of ${found.blocks} blocks of identical arms on ${found.utc.slice(0, 10)}`;
+  return value > 0 ? { value, source } : null;
 }
 
 /** A synthetic model is made now, so that no run waits for it. */

@@ -21,6 +21,10 @@ export interface PlanInput {
   readonly createdUtc: string;
   /** Minutes of one run of this protocol, when they are known or can be guessed. */
   readonly minutesPerRun: number | null;
+  /** What identical arms showed on this machine; null: not known. */
+  readonly measuredSpread: Plan['assumedSpread'] | null;
+  /** Arms may be identical: the noise is what is measured. */
+  readonly equalArms: boolean;
 }
 
 function planArms(input: PlanInput): PlannedArm[] {
@@ -31,7 +35,7 @@ function planArms(input: PlanInput): PlannedArm[] {
     const settings = [arm.engine, binary, arm.model, canonicalKnobs(descriptor.knobs, arm.knobs)];
     return { ...arm, settings };
   });
-  refuseEqualArms(candidates, (arm) => source.where(['arms', arm], 'key'));
+  if (!input.equalArms) refuseEqualArms(candidates, (arm) => source.where(['arms', arm], 'key'));
   return planned;
 }
 
@@ -132,7 +136,7 @@ export function makePlan(input: PlanInput): Plan {
   const runs = planRuns(order.rows);
   const spread =
     protocol.assumedSpread === undefined
-      ? ASSUMED_SPREAD
+      ? (input.measuredSpread ?? ASSUMED_SPREAD)
       : { value: protocol.assumedSpread, source: 'assumed: said by the protocol' };
   return {
     schemaVersion: 1,

@@ -20,6 +20,9 @@ export interface PrepareOptions {
   readonly results: string;
   readonly rota: string;
   readonly clock: Clock;
+  /** Absent or null: the spread is assumed. */
+  readonly measuredSpread?: Plan['assumedSpread'] | null;
+  readonly equalArms?: boolean;
 }
 
 export interface Prepared {
@@ -42,6 +45,8 @@ export function preparePlan(options: PrepareOptions): Prepared {
     rota: options.rota,
     createdUtc: utcOf(options.clock),
     minutesPerRun: expected?.minutes ?? null,
+    measuredSpread: options.measuredSpread ?? null,
+    equalArms: options.equalArms === true,
   });
   return { plan, expectedSource: expected?.source ?? null };
 }

@@ -1,0 +1,89 @@
+// What identical arms say of the machine: noise floor, drift, the effect of the position, blocks needed. Reads rates, judges no arm.
+
+import type { Certificate, ClassNoise } from '../records/certificate.ts';
+import type { JournalEvent } from '../records/journal.ts';
+import type { Plan } from '../records/plan.ts';
+import { pairedEstimate } from '../stats/paired.ts';
+import { blocksNeeded } from '../stats/power.ts';
+import { slopeOf } from '../stats/slope.ts';
+import { tTwoSided } from '../stats/student.ts';
+import { chiSquaredQuantile } from '../stats/variance-tests.ts';
+import { type ClassRun, classRun } from './aggregate.ts';
+import { replay } from './replay.ts';
+
+/** Effects of the table, as shares of the speed. */
+const SHARES = [0.01, 0.02, 0.03, 0.05, 0.1];
+const LEVEL = { alpha: 0.05, power: 0.8 };
+/** Identical arms that differ at this level accuse the harness: over all classes together. */
+const ALARM = 0.01;
+
+/** Null when a class has fewer than three blocks of both arms: their spread is not known. */
+export function noiseFloor(
+  plan: Plan,
+  events: readonly JournalEvent[],
+): Pick<Certificate, 'blocks' | 'classes' | 'alarm'> | null {
+  const ok = replay(plan, events).runs.flatMap((run) => (run.ok === null ? [] : [run.ok]));
+  const classes = plan.workloads.map(({ class: name }) =>
+    classNoise(
+      plan,
+      name,
+      ok.map((attempt) => classRun(plan, attempt, name)),
+    ),
+  );
+  const known = classes.filter((each) => each !== null);
+  if (known.length < classes.length) return null;
+  const worst = known.reduce((least, each) => (each.differenceP < least.differenceP ? each : least));
+  const p = Math.min(1, worst.differenceP * known.length);
+  return {
+    blocks: plan.blocks,
+    classes: known,
+    alarm:
+      p < ALARM
+        ? `identical arms differ in ${worst.class} (p = ${p.toPrecision(2)}): do not believe this harness here before the reason is found`
+        : null,
+  };
+}
+
+function classNoise(plan: Plan, name: string, runs: readonly ClassRun[]): ClassNoise | null {
+  const pairs = Array.from({ length: plan.blocks }, (_, index) => {
+    const own = runs.filter((run) => run.attempt.planned.block === index + 1);
+    const logOf = (is: (run: ClassRun) => boolean): number | null => {
+      const rate = own.find(is)?.tokPerSec ?? null;
+      return rate === null || rate <= 0 ? null : Math.log(rate);
+    };
+    return {
+      base: logOf((run) => run.attempt.planned.arm === plan.baseline),
+      other: logOf((run) => run.attempt.planned.arm !== plan.baseline),
+      baseIsFirst: own.some(
+        ({ attempt }) => attempt.planned.arm === plan.baseline && attempt.planned.position === 1,
+      ),
+    };
+  }).flatMap(({ base, other, baseIsFirst }) =>
+    base === null || other === null ? [] : [{ base, other, baseIsFirst }],
+  );
+  const difference = pairedEstimate(pairs.map(({ base, other }) => other - base));
+  const position = pairedEstimate(
+    pairs.map(({ base, other, baseIsFirst }) => (baseIsFirst ? other - base : base - other)),
+  );
+  if (difference === null || position === null || difference.n < 3) return null;
+  const df = difference.n - 1;
+  const spreadUpper = difference.sd * Math.sqrt(df / chiSquaredQuantile(0.05, df));
+  const drift = slopeOf(pairs.map(({ base, other }) => ({ group: name, value: (base + other) / 2 })));
+  return {
+    class: name,
+    spread: difference.sd,
+    spreadUpper,
+    differenceP: difference.p,
+    driftPerBlock: drift?.slope ?? null,
+    driftP:
+      drift === null || drift.standardError === 0
+        ? null
+        : tTwoSided(drift.slope / drift.standardError, drift.df),
+    positionEffect: position.mean,
+    positionP: position.p,
+    blocksNeeded: SHARES.map((share) => ({
+      share,
+      blocks: spreadUpper === 0 ? 2 : blocksNeeded(share, spreadUpper, LEVEL),
+    })),
+  };
+}

@@ -1,0 +1,82 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Bench, createBench } from './helpers/rota.ts';
+
+let bench: Bench;
+beforeAll(() => {
+  bench = createBench();
+});
+afterAll(() => bench.remove());
+
+it('measures an engine against itself, keeps a certificate, and later plans reckon with it while it holds', async () => {
+  const before = await bench.rota(
+    'ab',
+    'fake',
+    'model.gguf',
+    '-a',
+    '',
+    '-b',
+    '--rate 3000',
+    '--plan',
+    '--json',
+  );
+  expect(JSON.parse(before.stdout).assumedSpread.source).toContain('not measured here');
+  const run = await bench.rota(
+    'aa',
+    'fake',
+    'model.gguf',
+    '--blocks',
+    '4',
+    '--max-new',
+    '8',
+    '--json',
+    '--share-machine',
+  );
+  // The fake engine's noise is this machine's: an alarm is rare and no mistake of the command.
+  expect([0, 5]).toContain(run.exitCode);
+  const certificate = JSON.parse(run.stdout);
+  expect(certificate).toMatchObject({ schemaVersion: 1, engine: 'fake', blocks: 4 });
+  expect(certificate.classes.map((each: { class: string }) => each.class)).toEqual([
+    'enumeration',
+    'prose',
+    'code',
+  ]);
+  const folder = join(bench.path('results'), 'certificates');
+  const [name = ''] = readdirSync(folder);
+  const file = join(folder, name);
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(certificate);
+
+  const source = async (): Promise<string> => {
+    const { stdout } = await bench.rota(
+      'ab',
+      'fake',
+      'model.gguf',
+      '-a',
+      '',
+      '-b',
+      '--rate 3000',
+      '--plan',
+      '--json',
+    );
+    return JSON.parse(stdout).assumedSpread.source;
+  };
+  // A fake engine's clock is scripted: its noise may be none at all, with which no plan would reckon.
+  const classes = certificate.classes.map((each: object) => ({ ...each, spreadUpper: 0.02 }));
+  const written = (change: object): void =>
+    writeFileSync(file, JSON.stringify({ ...certificate, classes, alarm: null, ...change }));
+  written({});
+  expect(await source()).toMatch(
+    /^measured: the upper bound of 4 blocks of identical arms on \d{4}-\d\d-\d\d$/,
+  );
+  for (const change of [
+    { utc: '2020-01-01T00:00:00.000Z' },
+    { alarm: 'it lies' },
+    { machineKey: 'another' },
+    { engine: 'another' },
+    { classes: 'broken' },
+  ]) {
+    written(change);
+    expect(await source(), JSON.stringify(change)).toContain('not measured here');
+  }
+}, 120_000);
