@@ -15,7 +15,8 @@ const usage = `Usage: npm run fuzz -- [--inputs N] [--minutes M] [--only TEXT] [
   --only TEXT   only targets whose name contains TEXT
   --jobs N      targets at once (default 1)
   --list        print the targets and stop
-The corpus stays in native/build/fuzz/corpus; an input that breaks something is kept in native/build/fuzz/found.
+It needs clang. The corpus stays in native/build/fuzz/corpus; an input that breaks something is kept in native/build/fuzz/found,
+and shown with whole stacks. Exit 1 when there is one.
 Example: npm run fuzz -- --only gguf --minutes 5`;
 
 const root = resolve(import.meta.dirname, '../..');
