@@ -116,6 +116,19 @@ TEST_CASE("every code point survives UTF-8, and nothing else is text") {
   CHECK(is_utf8("abc \xe4\xb8\xad"));
 }
 
+TEST_CASE("foreign text becomes one line") {
+  CHECK(one_line("m.gguf: tensor a: \xe4\xb8\xad is missing") ==
+        "m.gguf: tensor a: \xe4\xb8\xad is missing");
+  CHECK(one_line("a\nb\r\x1b[31mc\x7f") == "a\\x0ab\\x0d\\x1b[31mc\\x7f");
+  CHECK(one_line(std::string_view("a\0b", 3)) == "a\\x00b");
+  CHECK(one_line("\xff\xe4\xb8|\xc2\x85") == "\\xff\\xe4\\xb8|\\xc2\\x85");
+  for (int byte = 0; byte < 256; ++byte) {
+    const std::string line = one_line(std::string("x") + static_cast<char>(byte));
+    CHECK(is_utf8(line));
+    CHECK(line.find_first_of("\n\r\x1b") == std::string::npos);
+  }
+}
+
 TEST_CASE("the clock never goes back") {
   int64_t last = now_ns();
   for (int i = 0; i < 1000; ++i) {

@@ -1,6 +1,9 @@
 // Strict decoding and encoding of single code points.
 #include "base/utf8.h"
 
+#include <algorithm>
+#include <cstdio>
+
 namespace rota {
 
 std::pair<size_t, uint32_t> decode_utf8(std::string_view text) {
@@ -27,6 +30,25 @@ bool is_utf8(std::string_view text) {
     text.remove_prefix(length);
   }
   return true;
+}
+
+std::string one_line(std::string_view text) {
+  std::string line;
+  while (!text.empty()) {
+    const auto [length, code] = decode_utf8(text);
+    const size_t take = std::max<size_t>(1, length);
+    if (length == 0 || code < 0x20 || (code >= 0x7f && code < 0xa0)) {
+      for (const char c : text.substr(0, take)) {
+        char escaped[8];
+        std::snprintf(escaped, sizeof escaped, "\\x%02x", static_cast<unsigned>(c) & 0xffu);
+        line += escaped;
+      }
+    } else {
+      line += text.substr(0, take);
+    }
+    text.remove_prefix(take);
+  }
+  return line;
 }
 
 std::string encode_utf8(uint32_t code) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/flags.h"
+#include "base/utf8.h"
 
 namespace rota {
 namespace {
@@ -92,7 +93,7 @@ int run_model_tool(int argc, char** argv) {
     }
   }
   const Status status = dispatch(arguments);
-  if (!status.ok()) std::fprintf(stderr, "rota-model: %s\n", status.message().c_str());
+  if (!status.ok()) std::fprintf(stderr, "rota-model: %s\n", one_line(status.message()).c_str());
   return exit_code(status);
 }
 

@@ -164,6 +164,18 @@ describe('a header that lies', () => {
   });
 });
 
+test('a name that holds a newline and a colour is quoted in one line', () => {
+  const odd = copyOf('odd-name');
+  const head = Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(20)]);
+  head.writeUInt32LE(3, 4);
+  head.writeBigUInt64LE(1n, 16);
+  const key = Buffer.from('a\nb\u001b[31m');
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(key.length));
+  writeFileSync(odd, Buffer.concat([head, length, key, Buffer.from([77, 0, 0, 0])]));
+  expectRefused(odd, /key a\\x0ab\\x1b\[31m has unknown value type 77/);
+});
+
 describe('requests that lie', () => {
   const DEEP = '['.repeat(200_000) + ']'.repeat(200_000);
   test.each([

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/cpu_features.h"
+#include "base/utf8.h"
 #include "engines/events.h"
 #include "engines/refused_memory.h"
 #include "engines/strata/options.h"
@@ -34,7 +35,7 @@ int exit_code(rota::Code code) {
 }
 
 int fail(const rota::Status& status) {
-  std::fprintf(stderr, "rota-strata: %s\n", status.message().c_str());
+  std::fprintf(stderr, "rota-strata: %s\n", rota::one_line(status.message()).c_str());
   return exit_code(status.code());
 }
 
