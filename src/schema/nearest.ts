@@ -41,11 +41,14 @@ export function nearestName(name: string, candidates: Iterable<string>): string 
   return bestDistance <= allowed ? best : undefined;
 }
 
+/** All commands of Rota fit a line that is still read; all knobs of an engine do not. */
+const FEW = 16;
+
 /** `did you mean "slots"?`, else the valid names, when there are few enough to read. */
 export function nameHint(name: string, candidates: readonly string[]): string {
   const nearest = nearestName(name, candidates);
   if (nearest !== undefined) return `did you mean "${nearest}"?`;
   if (candidates.length === 0) return 'none is valid here';
-  const shown = candidates.slice(0, 12).join(', ');
-  return `valid: ${shown}${candidates.length > 12 ? `, … (${candidates.length})` : ''}`;
+  const shown = candidates.slice(0, FEW).join(', ');
+  return `valid: ${shown}${candidates.length > FEW ? `, … (${candidates.length})` : ''}`;
 }
