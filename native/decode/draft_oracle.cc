@@ -2,10 +2,9 @@
 #include "decode/draft_oracle.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <sstream>
+
+#include "base/text_file.h"
 
 namespace rota {
 
@@ -40,11 +39,8 @@ Result<DraftOracle> DraftOracle::parse(const std::string& text, const std::strin
 }
 
 Result<DraftOracle> DraftOracle::read(const std::string& file, int corrupt, int vocab) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return Status(Code::kUsage, file + ": cannot open: " + std::strerror(errno));
-  std::ostringstream text;
-  text << in.rdbuf();
-  return parse(text.str(), file, corrupt, vocab);
+  ROTA_ASSIGN_OR_RETURN(const std::string text, read_text_file(file));
+  return parse(text, file, corrupt, vocab);
 }
 
 void DraftOracle::next_request() {

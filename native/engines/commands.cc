@@ -41,6 +41,13 @@ std::string shown(const json& value) {
   return value.is_string() ? json(cut(value.get_ref<const std::string&>())).dump() : value.dump();
 }
 
+// A whole number in min..max. The library compares by casting: 2^64 - 1 would pass for -1.
+bool fits(const json& value, int64_t min, int64_t max) {
+  if (!value.is_number_integer()) return false;
+  if (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{INT64_MAX}) return false;
+  return value.get<int64_t>() >= min && value.get<int64_t>() <= max;
+}
+
 // Reads fields of one object; the first one that is wrong is kept as the problem.
 class Fields {
  public:
@@ -61,9 +68,7 @@ class Fields {
   T whole(const char* name, T fallback, T min, T max) {
     if (!has(name)) return fallback;
     const json& value = object_[name];
-    if (!value.is_number_integer() || (value.is_number_unsigned() && value > INT64_MAX) ||
-        value.get<int64_t>() < static_cast<int64_t>(min) ||
-        value.get<int64_t>() > static_cast<int64_t>(max)) {
+    if (!fits(value, static_cast<int64_t>(min), static_cast<int64_t>(max))) {
       fail(std::string(name) + " must be a whole number in " + std::to_string(min) + ".." +
            std::to_string(max) + ", got " + shown(value));
       return fallback;
@@ -99,7 +104,7 @@ class Fields {
     }
     out.reserve(value.size());
     for (const json& id : value) {
-      if (!id.is_number_integer() || id < INT_MIN || id > INT_MAX) {
+      if (!fits(id, INT_MIN, INT_MAX)) {
         fail(std::string(name) + "[" + std::to_string(out.size()) +
              "] is not a token id: " + shown(id));
         return out;
@@ -163,7 +168,7 @@ Command parse_command(const std::string& line) {
   if (!body.is_object()) return refused(std::nullopt, "malformed", "the line is not a JSON object");
   std::optional<int64_t> id;
   if (body.contains("id")) {
-    if (!body["id"].is_number_integer()) {
+    if (!fits(body["id"], INT64_MIN, INT64_MAX)) {
       return refused(std::nullopt, "malformed",
                      "id must be a whole number, got " + shown(body["id"]));
     }

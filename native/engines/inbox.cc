@@ -153,8 +153,9 @@ bool Inbox::read_some() {
 
 void Inbox::watch_grace() {
   if (!stopping_ || now_ns() < stop_deadline_ns_) return;
-  std::fprintf(stderr,
-               "serve: ended with a request in flight that took longer than %d ms to stop\n",
+  const std::lock_guard lock(mutex_);
+  std::fprintf(stderr, "serve: ended %s that took longer than %d ms to stop\n",
+               current_ ? "with a request in flight" : "in a step of the load or of the end",
                grace_ms_);
   std::_Exit(exit_code_ != 0 ? exit_code_.load() : 1);
 }

@@ -5,9 +5,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <numeric>
 #include <sstream>
+
+#include "base/text_file.h"
 
 namespace rota {
 namespace {
@@ -58,11 +59,8 @@ Result<DraftCounts> DraftCounts::parse(const std::string& text, const std::strin
 }
 
 Result<DraftCounts> DraftCounts::read(const std::string& file, int stages, int experts) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return Status(Code::kUsage, file + ": cannot open: " + std::strerror(errno));
-  std::ostringstream text;
-  text << in.rdbuf();
-  return parse(text.str(), file, stages, experts);
+  ROTA_ASSIGN_OR_RETURN(const std::string text, read_text_file(file));
+  return parse(text, file, stages, experts);
 }
 
 int DraftCounts::entries(int stage) const {

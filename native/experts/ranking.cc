@@ -2,12 +2,10 @@
 #include "experts/ranking.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <sstream>
 
 #include "base/sha256.h"
+#include "base/text_file.h"
 
 namespace rota {
 
@@ -75,11 +73,9 @@ Result<Ranking> parse_ranking(const std::string& text, const std::string& file, 
 }
 
 Result<RankFile> read_ranking(const std::string& file, int layers, int experts) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return Status(Code::kUsage, file + ": cannot open: " + std::strerror(errno));
-  std::ostringstream bytes;
-  bytes << in.rdbuf();
-  const std::string text = bytes.str();
+  ROTA_ASSIGN_OR_RETURN(const std::string text, read_text_file(file));
+  // Half of a mistyped redirection; the order would silently be the default one.
+  if (text.empty()) return Status(Code::kUsage, file + ": is empty; a rank names an expert a line");
   ROTA_ASSIGN_OR_RETURN(Ranking ranking, parse_ranking(text, file, layers, experts));
   return RankFile{std::move(ranking), sha256_hex(text.data(), text.size())};
 }

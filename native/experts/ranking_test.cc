@@ -3,6 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
+
+#include "base/temp_dir.h"
+
 namespace rota {
 
 TEST_CASE("without a file experts are interleaved over layers") {
@@ -27,6 +31,11 @@ TEST_CASE("a bad rank file names file, line and what is wrong") {
         "hot.txt:1: layer 2 expert 0 is not in the model (layers 0..1, experts 0..2)");
   CHECK(read_ranking("/nowhere/rank.txt", 2, 3).status().message() ==
         "/nowhere/rank.txt: cannot open: No such file or directory");
+  const TempDir folder;
+  const std::string empty = folder / "empty.txt";
+  std::ofstream{empty};
+  CHECK(read_ranking(empty, 2, 3).status().message() ==
+        empty + ": is empty; a rank names an expert a line");
 }
 
 }  // namespace rota

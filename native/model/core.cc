@@ -39,7 +39,8 @@ void size_selection(const Config& c, int ctx, int rows, DeviceMemory& memory, Bu
   b->list = memory.take<int>(area(rows, c.index_topk), "selection");
   b->list_count = memory.take<int>(static_cast<size_t>(rows), "selection");
   if (c.candidate_source >= 0) {
-    b->pool_stride = (b->score_stride + c.candidate_block_size - 1) / c.candidate_block_size;
+    const int64_t whole = int64_t{b->score_stride} + c.candidate_block_size - 1;
+    b->pool_stride = static_cast<int>(whole / c.candidate_block_size);
     b->pool = memory.take<uint8_t>(area(rows, b->pool_stride), "candidate pool");
   }
 }

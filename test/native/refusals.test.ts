@@ -41,6 +41,10 @@ test.each([
     '--kv packed holds the codes of --kv-quant: turn that on, or take --kv f16',
   ],
   [['--draft-corrupt', '2'], 2, '--draft-corrupt needs --draft-oracle FILE'],
+  [['--rank', '/tmp'], 2, '--rank: /tmp: is a folder; name a file'],
+  [['--rank', '/dev/zero'], 2, '--rank: /dev/zero: is no regular file'],
+  [['--draft-oracle', '/tmp'], 2, '--draft-oracle: /tmp: is a folder; name a file'],
+  [['--keep', '/tmp:3'], 2, '--keep: /tmp: is a folder; name a file'],
   [['--rank', '/nowhere'], 2, '--rank: /nowhere: cannot open: No such file or directory'],
   [['--depth', '6'], 2, "--depth 6: this model's drafter drafts at most 5"],
   [['--dump-routes', '/nowhere/r'], 2, '--dump-routes /nowhere/r: cannot write: No such file or directory'],
@@ -71,14 +75,17 @@ test('a truncated GGUF is one line and exit 3', () => {
   expect(stdout).not.toContain('"ready"');
 });
 
-test('what does not fit into memory is exit 4 with the parts, what there is and the knob', () => {
-  const { code, stderr } = runStrata(['--model', model, '--ctx', '2000000000']);
-  expect(code).toBe(4);
-  expect(stderr).toMatch(
-    /^rota-strata: out of memory: asked [\d.]+ GiB \(.*context [\d.]+ GiB\), available [\d.]+ \w+ by .+; lower --ctx/,
-  );
-  expect(stderr.trimEnd().split('\n')).toHaveLength(1);
-});
+test.each(['2000000000', '2147483647'])(
+  'a context of %s is exit 4 with the parts, what there is and the knob',
+  (ctx) => {
+    const { code, stderr } = runStrata(['--model', model, '--ctx', ctx]);
+    expect(code).toBe(4);
+    expect(stderr).toMatch(
+      /^rota-strata: out of memory: asked [\d.]+ GiB \(.*context [\d.]+ GiB\), available [\d.]+ \w+ by .+; lower --ctx/,
+    );
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  },
+);
 
 test('ROTA_CPU that is no name is one line and exit 2', () => {
   const { code, stderr } = runStrata(['--model', model], '', { ROTA_CPU: 'sse' });

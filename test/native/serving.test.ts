@@ -61,6 +61,16 @@ test.each<[string | Json, string, string]>([
     'prompt[1] is 128: token ids are 0..127',
   ],
   [
+    '{"id":1,"op":"generate","prompt":[3,18446744073709551615],"max_new":3}',
+    'bad_request',
+    'prompt[1] is not a token id: 18446744073709551615',
+  ],
+  [
+    '{"id":1,"op":"generate","prompt":[3],"max_new":3,"seed":18446744073709551615}',
+    'bad_request',
+    'seed must be a whole number in -9223372036854775808..9223372036854775807, got 18446744073709551615',
+  ],
+  [
     { id: 1, op: 'generate', prompt: [3], max_new: 0 },
     'bad_request',
     'max_new must be a whole number in 1..2147483647, got 0',
