@@ -2,10 +2,11 @@
 // skipped by name, so its absence stops nothing, and is said.
 import { join } from 'node:path';
 import { runLogged } from './command.js';
-import { aptPrefix } from './packages.js';
+import { aptGet } from './packages.js';
 
 const PACKAGE = 'chromium-headless-shell';
-const PROGRAMS = [PACKAGE, 'chromium', 'chromium-browser', 'google-chrome'];
+/** Any of them draws. */
+export const PROGRAMS = [PACKAGE, 'chromium', 'chromium-browser', 'google-chrome'];
 
 /**
  * @param {import('./packages.js').Machine} machine
@@ -14,17 +15,9 @@ const PROGRAMS = [PACKAGE, 'chromium', 'chromium-browser', 'google-chrome'];
 export async function ensureBrowser(machine, { env, logFolder, say }) {
   const isThere = () => PROGRAMS.some((name) => machine.run([name, '--version']).code === 0);
   if (isThere()) return;
-  const prefix = aptPrefix(machine, env['PATH']);
-  if (prefix !== undefined) {
+  const apt = aptGet(machine, env['PATH']);
+  if (apt !== undefined) {
     say(`installing ${PACKAGE} with apt-get ...`);
-    const apt = [
-      ...prefix,
-      'env',
-      'DEBIAN_FRONTEND=noninteractive',
-      'apt-get',
-      '-o',
-      'DPkg::Lock::Timeout=300',
-    ];
     const install = [...apt, 'install', '-y', '--no-install-recommends', PACKAGE];
     const log = join(logFolder, 'setup-browser.log');
     const { code } = await runLogged(install, { cwd: logFolder, log });

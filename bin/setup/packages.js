@@ -118,6 +118,17 @@ export function aptPrefix(machine, path) {
   return works(machine, ['sudo', '-n', 'true']) ? ['sudo', '-n'] : undefined;
 }
 
+/**
+ * apt-get as this user may run it, without questions and waiting for its lock; undefined where it may not.
+ * @param {Machine} machine
+ * @param {string | undefined} path
+ */
+export function aptGet(machine, path) {
+  const prefix = aptPrefix(machine, path);
+  if (prefix === undefined) return undefined;
+  return [...prefix, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-o', 'DPkg::Lock::Timeout=300'];
+}
+
 /** @param {readonly string[]} packages */
 export function installCommand(packages) {
   return `sudo apt-get update && sudo apt-get install -y --no-install-recommends ${packages.join(' ')}`;
@@ -141,21 +152,13 @@ export function missingMessage(missing, reason) {
 export async function ensurePackages(machine, { env, logFolder, say, lacks = missingPackages }) {
   const missing = lacks(machine, env);
   if (missing.length === 0) return;
-  const prefix = aptPrefix(machine, env['PATH']);
-  if (prefix === undefined) {
+  const apt = aptGet(machine, env['PATH']);
+  if (apt === undefined) {
     throw new SetupError(missingMessage(missing, 'This user may not install packages here.'));
   }
   const names = missing.map((item) => item.package);
   say(`installing ${names.join(', ')} with apt-get ...`);
   const log = join(logFolder, 'setup-apt.log');
-  const apt = [
-    ...prefix,
-    'env',
-    'DEBIAN_FRONTEND=noninteractive',
-    'apt-get',
-    '-o',
-    'DPkg::Lock::Timeout=300',
-  ];
   const options = { cwd: logFolder, log };
   // A failed update is no reason to stop: the lists that are there may do.
   const update = await runLogged([...apt, 'update'], {

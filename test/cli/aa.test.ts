@@ -9,19 +9,15 @@ beforeAll(() => {
 });
 afterAll(() => bench.remove());
 
+/** Where the spread comes from that a plan reckons with. */
+async function source(): Promise<string> {
+  const words = ['ab', 'fake', 'model.gguf', '-a', '', '-b', '--rate 3000', '--plan', '--json'];
+  const { stdout } = await bench.rota(...words);
+  return JSON.parse(stdout).assumedSpread.source;
+}
+
 it('measures an engine against itself, keeps a certificate, and later plans reckon with it while it holds', async () => {
-  const before = await bench.rota(
-    'ab',
-    'fake',
-    'model.gguf',
-    '-a',
-    '',
-    '-b',
-    '--rate 3000',
-    '--plan',
-    '--json',
-  );
-  expect(JSON.parse(before.stdout).assumedSpread.source).toContain('not measured here');
+  expect(await source()).toContain('not measured here');
   const run = await bench.rota(
     'aa',
     'fake',
@@ -47,20 +43,6 @@ it('measures an engine against itself, keeps a certificate, and later plans reck
   const file = join(folder, name);
   expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(certificate);
 
-  const source = async (): Promise<string> => {
-    const { stdout } = await bench.rota(
-      'ab',
-      'fake',
-      'model.gguf',
-      '-a',
-      '',
-      '-b',
-      '--rate 3000',
-      '--plan',
-      '--json',
-    );
-    return JSON.parse(stdout).assumedSpread.source;
-  };
   // A fake engine's clock is scripted: its noise may be none at all, with which no plan would reckon.
   const classes = certificate.classes.map((each: object) => ({ ...each, spreadUpper: 0.02 }));
   const written = (change: object): void =>

@@ -5,8 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-
-const PROGRAMS = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
+import { PROGRAMS } from '../../../bin/setup/browser.js';
 
 /** Null when this machine has none: a test that needs one must say so. */
 export function findBrowser(): string | null {
