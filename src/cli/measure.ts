@@ -32,6 +32,9 @@ export interface MeasureOptions extends ReportForm {
   readonly shareMachine?: true | undefined;
 }
 
+/** What is said of a verdict instead of the verdict itself. */
+export type OnVerdict = (plan: Plan, verdict: Verdict, folder: RunFolder) => void;
+
 /** Prints the plan, and unless that is all, measures it and prints the verdict. */
 export async function measure(
   context: Context,
@@ -41,6 +44,7 @@ export async function measure(
     readonly command: string;
     /** Identical arms are what is wanted, not a mistake. */
     readonly equalArms?: true;
+    readonly onVerdict?: OnVerdict;
   },
   options: MeasureOptions,
 ): Promise<void> {
@@ -60,13 +64,22 @@ export async function measure(
   await buildOthers(context, prepared.plan);
   if (options.smoke) return await tryArms(context, prepared.plan, what.command, options);
   const folder = newRunFolder(context.results, prepared.plan);
-  await runFolderSession(context, folder, { command: what.command, resumed: false }, options);
+  const { command, onVerdict } = what;
+  await runFolderSession(context, folder, { command, resumed: false, onVerdict }, options);
 }
 
 export async function runFolderSession(
   context: Context,
   folder: RunFolder,
-  { command, resumed }: { readonly command: string; readonly resumed: boolean },
+  {
+    command,
+    resumed,
+    onVerdict = (plan, verdict) => printVerdict(context, plan, verdict, options),
+  }: {
+    readonly command: string;
+    readonly resumed: boolean;
+    readonly onVerdict?: OnVerdict | undefined;
+  },
   options: MeasureOptions,
 ): Promise<void> {
   context.runFolder = folder.path;
@@ -92,25 +105,15 @@ export async function runFolderSession(
   }).finally(watch.end);
   process.exitCode = outcome.exitCode;
   context.resumable = null;
-  if (outcome.verdict === null) tellResume(context, folder, outcome.reason);
-  else tellVerdict(context, plan, outcome.verdict, folder, options);
+  if (outcome.verdict === null) return tellResume(context, folder, outcome.reason);
+  onVerdict(plan, outcome.verdict, folder);
+  context.tell(`record: ${folder.path}; show it again with: rota report ${folder.name}\n`);
 }
 
 function tellResume(context: Context, folder: RunFolder, reason: string | undefined): void {
   const why = reason === undefined ? 'interrupted' : `stopped by the guard: ${reason}`;
   const when = reason === undefined ? 'Go on' : 'Go on when the machine is quiet';
   context.tell(`${why}; every finished run is kept. ${when} with:\n  rota resume ${folder.name}\n`);
-}
-
-function tellVerdict(
-  context: Context,
-  plan: Plan,
-  verdict: Verdict,
-  folder: RunFolder,
-  form: ReportForm,
-): void {
-  printVerdict(context, plan, verdict, form);
-  context.tell(`record: ${folder.path}; show it again with: rota report ${folder.name}\n`);
 }
 
 function tellPlan(context: Context, prepared: Prepared): void {
@@ -123,10 +126,10 @@ async function measuredSpread(
   { protocol }: CompleteProtocol,
   subjects: Subjects,
 ): Promise<Plan['assumedSpread'] | null> {
-  const model = subjects[protocol.baseline]?.model;
-  if (model === undefined || !hasCertificates(results)) return null;
-  const { key } = await readMachineCard();
-  const subject = { machineKey: key, engine: protocol.engine, model };
+  const base = subjects[protocol.baseline];
+  if (base === undefined || protocol.assumedSpread !== undefined || !hasCertificates(results)) return null;
+  const { key: machineKey } = await readMachineCard();
+  const subject = { machineKey, engine: base.descriptor.name, model: base.model };
   const found = newestCertificate(results, subject, systemClock.wallMs());
   if (found === null) return null;
   const value = Math.max(...found.classes.map(({ spreadUpper }) => spreadUpper));

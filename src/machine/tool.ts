@@ -1,7 +1,7 @@
 // Owns the end of a tool that Rota waits for: when it is told to, the tool and all that it started end, and then the wait does.
 // An engine is no tool: it has a guard. Knows no tool by name.
 
-import { type Clock, systemClock } from './clock.ts';
+import { systemClock } from './clock.ts';
 import { familyOf, identify, isAlive, type ProcessId } from './processes.ts';
 
 /** A compiler removes what it has half written; one that takes longer is killed. */
@@ -19,16 +19,16 @@ function signalEach(processes: readonly ProcessId[], signal: NodeJS.Signals): vo
 }
 
 /** Returns when the process and everything below it are gone. Those that ignore SIGTERM are killed. */
-export async function endFamily(pid: number, clock: Clock = systemClock): Promise<void> {
+async function endFamily(pid: number): Promise<void> {
   // Now: once a parent is gone nothing tells whose child the rest was.
   const family = familyOf(pid).flatMap((each) => identify(each) ?? []);
   signalEach(family, 'SIGTERM');
-  const begin = clock.monotonicMs();
+  const begin = systemClock.monotonicMs();
   for (;;) {
     const left = family.filter(isAlive);
     if (left.length === 0) return;
-    if (clock.monotonicMs() - begin > TERM_TO_KILL_MS) signalEach(left, 'SIGKILL');
-    await clock.sleep(POLL_MS);
+    if (systemClock.monotonicMs() - begin > TERM_TO_KILL_MS) signalEach(left, 'SIGKILL');
+    await systemClock.sleep(POLL_MS);
   }
 }
 

@@ -3,7 +3,7 @@
 import type { ArmClassVerdict, OutputEvidence, Verdict } from '../core/records/verdict.ts';
 import { signed, signedPercent } from '../core/verdict/cost.ts';
 import { ratioParts } from '../core/verdict/lines.ts';
-import { count, megabytes, NOT_KNOWN, number, share } from './format.ts';
+import { count, megabytes, NOT_KNOWN, number, share, signedNumber } from './format.ts';
 
 export interface Column {
   readonly head: string;
@@ -104,9 +104,6 @@ export function outputColumns(verdict: Verdict): Column[] {
     right('− ms/pass', part('msPerPass')),
   ];
 }
-
-/** A difference of logarithms: 0.01 is about one per cent. */
-const signedNumber = (value: number): string => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`;
 
 const partsAt = ({ firstDivergence: first }: OutputEvidence): string =>
   first === null ? '–' : `token ${first.token}`;

@@ -39,3 +39,8 @@ export function minutes(value: Known): string {
   if (value < 1) return `about ${Math.max(1, Math.round(value * 60))} s`;
   return value < 90 ? `about ${Math.round(value)} min` : `about ${(value / 60).toFixed(1)} h`;
 }
+
+/** A difference of logarithms: 0.01 is about one per cent. */
+export function signedNumber(value: number): string {
+  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`;
+}

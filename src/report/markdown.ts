@@ -33,6 +33,6 @@ function table(columns: readonly Column[], verdict: Verdict): string {
 }
 
 /** Names and reasons come from outside: they must not become markup or break a row. */
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return text.replace(/[\\`*_{}[\]<>|#]/g, '\\$&').replace(/\s*\n\s*/g, ' ');
 }

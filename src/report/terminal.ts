@@ -1,7 +1,7 @@
 // A verdict as a person reads it in a terminal: what was measured, two tables, one sentence an arm and class, what to doubt.
 
 import type { Plan } from '../core/records/plan.ts';
-import type { Verdict } from '../core/records/verdict.ts';
+import type { ArmClassVerdict, Verdict } from '../core/records/verdict.ts';
 import { percent, plural } from '../core/verdict/lines.ts';
 import { FAMILY_ALPHA } from '../core/verdict/speed.ts';
 import { type Column, outputColumns, speedColumns, workColumns } from './columns.ts';
@@ -75,11 +75,27 @@ function lines(verdict: Verdict, look: Look): string {
     .join('\n');
 }
 
-export function namedLines({ arms, headlines }: Verdict): { readonly name: string; readonly line: string }[] {
+export interface NamedLine extends Pick<ArmClassVerdict, 'speed' | 'line'> {
+  readonly name: string;
+  /** What it is said of. */
+  readonly rows: readonly ArmClassVerdict[];
+}
+
+export function namedLines({ arms, headlines }: Verdict): NamedLine[] {
   const compared = arms.filter((row) => row.speed !== 'baseline');
   return [
-    ...headlines.map(({ arm, line }) => ({ name: `all classes · ${arm}`, line })),
-    ...compared.map((row) => ({ name: `${row.class} · ${row.arm}`, line: row.line })),
+    ...headlines.map(({ arm, line, speed }) => ({
+      name: `all classes · ${arm}`,
+      line,
+      speed,
+      rows: arms.filter((row) => row.arm === arm),
+    })),
+    ...compared.map((row) => ({
+      name: `${row.class} · ${row.arm}`,
+      line: row.line,
+      speed: row.speed,
+      rows: [row],
+    })),
   ];
 }
 

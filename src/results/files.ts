@@ -93,8 +93,14 @@ export function writeWhole(file: string, text: string, goOn: string = RESUME): v
   try {
     const descriptor = openSync(aside, 'w');
     try {
-      heedDisk(file, () => writeAll(descriptor, text), goOn);
-      heedDisk(file, () => fdatasyncSync(descriptor), goOn);
+      heedDisk(
+        file,
+        () => {
+          writeAll(descriptor, text);
+          fdatasyncSync(descriptor);
+        },
+        goOn,
+      );
     } finally {
       closeSync(descriptor);
     }

@@ -46,7 +46,7 @@ function listOne(folder: RunFolder): ListedRun {
       device: verdict?.device ?? null,
       state: verdict === null ? 'unfinished' : verdict.complete ? 'complete' : 'incomplete',
       runsOk: verdict === null ? null : verdict.runs.filter((run) => run.status === 'ok').length,
-      runsPlanned: plan.runs.length,
+      runsPlanned: (verdict ?? plan).runs.length,
       lines: verdict?.arms.map((arm) => arm.line) ?? [],
     };
   } catch {

@@ -4,7 +4,8 @@
 import { MAX_RERUNS } from '../core/design/guard.ts';
 import type { Plan, PlannedRun } from '../core/records/plan.ts';
 import { decisionAfter } from '../core/verdict/decide.ts';
-import { replay, runsLeftInPlan } from '../core/verdict/replay.ts';
+import { leftOutArms } from '../core/verdict/looks.ts';
+import { decisionsOf, replay, runsLeftInPlan } from '../core/verdict/replay.ts';
 import { utcOf } from '../machine/clock.ts';
 import type { SessionContext } from './context.ts';
 import type { Interrupted } from './interrupts.ts';
@@ -127,6 +128,8 @@ export async function runBlocks(context: SessionContext): Promise<BlocksOutcome>
   const { plan, journal } = context;
   const done = runsDone(plan, journal.events);
   const tally = tallyOf(context, done);
+  // By decisions of an earlier session.
+  for (const arm of leftOutArms(decisionsOf(journal.events)).keys()) context.progress.giveUp(arm);
   for (let block = 1; block <= plan.blocks; block++) {
     const missing = runsLeftInPlan(plan, journal.events).filter(
       (run) => run.block === block && !done.has(run.id),

@@ -2,6 +2,8 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { InvalidRecordError } from '../core/errors.ts';
+import type { JournalEvent } from '../core/records/journal.ts';
+import type { Plan } from '../core/records/plan.ts';
 import type { Verdict } from '../core/records/verdict.ts';
 import { stableJson } from '../core/stable-json.ts';
 import { computeVerdict } from '../core/verdict/verdict.ts';
@@ -10,16 +12,22 @@ import { sha256 } from '../results/journal-line.ts';
 import { readRun } from '../results/read.ts';
 import type { RunFolder } from '../results/run-folder.ts';
 
+export interface Derived {
+  readonly plan: Plan;
+  readonly events: readonly JournalEvent[];
+  readonly verdict: Verdict;
+}
+
 /** From the record alone. Throws InvalidRecordError when it was altered or contradicts itself. */
-export function deriveVerdict(folder: RunFolder): Verdict {
+export function deriveRecord(folder: RunFolder): Derived {
   const { plan, journal } = readRun(folder);
-  return computeVerdict({
-    plan,
-    events: journal.events,
-    runFolder: folder.name,
-    journalSha256: journal.sha256,
-    sha256,
-  });
+  const { events, sha256: journalSha256 } = journal;
+  const verdict = computeVerdict({ plan, events, runFolder: folder.name, journalSha256, sha256 });
+  return { plan, events, verdict };
+}
+
+export function deriveVerdict(folder: RunFolder): Verdict {
+  return deriveRecord(folder).verdict;
 }
 
 export function writeVerdict(folder: RunFolder): Verdict {
@@ -33,14 +41,13 @@ export function writeVerdict(folder: RunFolder): Verdict {
  * else was altered, or written by another version of Rota, and is left as it is.
  */
 export function recomputeVerdict(folder: RunFolder): Verdict {
-  const verdict = deriveVerdict(folder);
+  const { plan, verdict } = deriveRecord(folder);
   const text = stableJson(verdict);
   if (!existsSync(folder.verdict)) {
     writeWhole(folder.verdict, text);
     return verdict;
   }
   if (readFileSync(folder.verdict, 'utf8') === text) return verdict;
-  const { plan } = readRun(folder);
   throw new InvalidRecordError(
     `${folder.verdict}: does not follow from the journal: it was altered, or written by another rota than ${plan.rota}`,
   );

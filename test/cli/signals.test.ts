@@ -1,9 +1,10 @@
 // SIGTERM and SIGINT in what the command line does outside a session, by real processes: it ends within seconds by the documented exit code, says so in a
 // line, leaves no process and no half file, and the next command works.
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { readPidStat } from '../../src/machine/processes.ts';
 import { suffering } from '../native/helpers/faults.ts';
 import { type Bench, createBench, protocol } from './helpers/rota.ts';
 import { expectClean, hasOpen, processesNaming, signalled } from './helpers/signalled.ts';
@@ -21,15 +22,6 @@ beforeEach(() => {
   bench = createBench();
 });
 afterEach(() => bench.remove());
-
-/** NaN of a process that has ended: any other on this machine may, at any time. */
-function parentOf(pid: number): number {
-  try {
-    return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
-  } catch {
-    return Number.NaN;
-  }
-}
 
 describe.each(BOTH)('%s', (signal) => {
   it('while the plan is made, which writes a synthetic model, leaves nothing of it', async () => {
@@ -136,7 +128,7 @@ it.each([
 ])('rota %s that gets SIGTERM ends its tool', async (command, args) => {
   const running = bench.rota(command, ...args);
   const tools = (): number[] =>
-    processesNaming(`/bin/rota-${command}\0`).filter((pid) => parentOf(pid) === running.pid);
+    processesNaming(`/bin/rota-${command}\0`).filter((pid) => readPidStat(pid)?.parent === running.pid);
   let tool = 0;
   const ended = await signalled(bench.folder, running, 'SIGTERM', () => {
     tool = tools()[0] ?? 0;

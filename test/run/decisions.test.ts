@@ -47,6 +47,8 @@ test('a look that stops ends the session; a resume does not begin anew, and the 
   const { events } = readJournal(record);
   const decisions = eventsOf(events, 'decision').map(({ decision }) => decision);
   const stops = decisions.filter(({ stop }) => stop);
+  expect(decisions[0]?.afterBlock).toBe(2);
+  expect(new Set(decisions.map(({ afterBlock }) => afterBlock)).size).toBe(decisions.length);
   // Whatever this machine's noise lets it decide: at most one decision stops, and nothing runs after it.
   expect(stops.length).toBeLessThanOrEqual(1);
   const end = stops[0]?.afterBlock ?? 6;

@@ -1,14 +1,16 @@
 // rota aa ENGINE MODEL: identical arms, so that whatever they show is noise; kept as a certificate that later plans reckon with.
-import { basename } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
 import { EXIT } from '../../core/errors.ts';
 import type { Certificate } from '../../core/records/certificate.ts';
+import { machineKeyOf } from '../../core/records/machine-key.ts';
+import type { Plan } from '../../core/records/plan.ts';
+import type { Verdict } from '../../core/records/verdict.ts';
 import { deepRounded, stableJson } from '../../core/stable-json.ts';
 import { noiseFloor } from '../../core/verdict/noise-floor.ts';
 import { certificateReport } from '../../report/certificate.ts';
 import { writeCertificate } from '../../results/certificates.ts';
-import { readRun, readVerdict } from '../../results/read.ts';
-import { runFolder } from '../../results/run-folder.ts';
+import { readRun } from '../../results/read.ts';
+import type { RunFolder } from '../../results/run-folder.ts';
 import { abProtocol } from '../ab-protocol.ts';
 import { modelArgument, wholeArgument } from '../arguments.ts';
 import type { Context } from '../context.ts';
@@ -37,18 +39,25 @@ export function aaCommand(context: Context) {
         maxNew: options.maxNew,
       });
       const command = `rota aa ${engine} ${model} -a '${options.a}'`;
-      const quiet = { ...context, print: options.plan ? context.print : () => {} };
-      await measure(quiet, { complete, text, command, equalArms: true }, options);
-      context.runFolder = quiet.runFolder;
-      if (!options.plan && quiet.runFolder !== null) certify(context, quiet.runFolder, options.json === true);
+      const onVerdict = (plan: Plan, verdict: Verdict, folder: RunFolder): void =>
+        certify(context, { plan, verdict, folder }, options.json === true);
+      await measure(context, { complete, text, command, equalArms: true, onVerdict }, options);
     });
 }
 
-/** A record that did not finish, or gave too little, certifies nothing. */
-function certify(context: Context, folder: string, asJson: boolean): void {
-  const record = runFolder(folder);
-  if (readVerdict(record) === null) return;
-  const { plan, journal } = readRun(record);
+interface Finished {
+  readonly plan: Plan;
+  readonly verdict: Verdict;
+  readonly folder: RunFolder;
+}
+
+/** A record that contradicts itself, or gave too little, certifies nothing. */
+function certify(context: Context, { plan, verdict, folder }: Finished, asJson: boolean): void {
+  if (verdict.exitCode === EXIT.invalid) {
+    context.tell(`no certificate: ${verdict.warnings[0] ?? 'the record contradicts itself'}\n`);
+    return;
+  }
+  const { journal } = readRun(folder);
   const session = journal.events.find((event) => event.type === 'session');
   const floor = noiseFloor(plan, journal.events);
   const [arm] = plan.arms;
@@ -60,19 +69,14 @@ function certify(context: Context, folder: string, asJson: boolean): void {
   const certificate: Certificate = deepRounded({
     schemaVersion: 1,
     utc: plan.createdUtc,
-    machineKey: keyOf(session.machine),
+    machineKey: machineKeyOf(session.machine) ?? 'unknown',
     engine: arm.engine,
     model: arm.model,
-    run: basename(folder),
+    run: folder.name,
     ...floor,
   });
   const file = writeCertificate(context.results, certificate);
   context.print(asJson ? stableJson(certificate) : certificateReport(certificate));
   context.tell(`certificate: ${file}\n`);
   if (certificate.alarm !== null) process.exitCode = EXIT.invalid;
-}
-
-function keyOf(machine: unknown): string {
-  const key = typeof machine === 'object' && machine !== null && 'key' in machine ? machine.key : null;
-  return typeof key === 'string' ? key : 'unknown';
 }

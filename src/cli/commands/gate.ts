@@ -1,7 +1,6 @@
 // rota gate RUN --against BASELINE: a run may not be slower than a stored one, nor say something else. Its exit code is the answer.
-import { appendFileSync, statSync, writeFileSync } from 'node:fs';
-import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
-import { UserError } from '../../core/errors.ts';
+import { appendFileSync, statSync } from 'node:fs';
+import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import {
   type Allowed,
   EXACT_RULES,
@@ -15,10 +14,10 @@ import { annotation, stepSummary } from '../../report/gate/github.ts';
 import { gateJunit } from '../../report/gate/junit.ts';
 import { gateMarkdown, gateReport } from '../../report/gate/text.ts';
 import { findRun } from '../../results/list.ts';
-import { readRun } from '../../results/read.ts';
-import { deriveVerdict } from '../../run/verdict-file.ts';
+import { deriveRecord } from '../../run/verdict-file.ts';
 import type { Context } from '../context.ts';
 import { lookOf } from '../printing.ts';
+import { writeNamed } from '../write-named.ts';
 
 export function gateCommand(context: Context) {
   return new Command('gate')
@@ -33,7 +32,7 @@ export function gateCommand(context: Context) {
       {},
     )
     .option('--junit <file>', 'write JUnit XML into this file')
-    .option('--json', 'as JSON')
+    .addOption(new Option('--json', 'as JSON').conflicts('markdown'))
     .option('--markdown', 'as Markdown')
     .option('--ascii', 'a table without line-drawing characters')
     .addHelpText(
@@ -48,7 +47,7 @@ export function gateCommand(context: Context) {
         margin: options.margin ?? run.plan.margin,
         allow: options.allow,
       });
-      if (options.junit !== undefined) writeTo(options.junit, gateJunit(finding));
+      if (options.junit !== undefined) writeNamed(options.junit, gateJunit(finding));
       tellGithub(context, finding);
       const text = options.json
         ? stableJson(finding)
@@ -63,8 +62,7 @@ export function gateCommand(context: Context) {
 /** From the journal alone: a verdict.json that was written by hand decides nothing. */
 function sideOf(context: Context, word: string): GateSide {
   const folder = findRun(context.results, word);
-  const { plan, journal } = readRun(folder);
-  return { name: folder.name, plan, events: journal.events, verdict: deriveVerdict(folder) };
+  return { name: folder.name, ...deriveRecord(folder) };
 }
 
 function shareOf(word: string): number {
@@ -87,16 +85,6 @@ function allowArgument(word: string, before: Allowed): Allowed {
   const share = limit === undefined ? Number.POSITIVE_INFINITY : shareOf(limit);
   if (Number.isNaN(share)) throw new InvalidArgumentError('expected a share after "=", such as 2%');
   return { ...before, [rule]: share };
-}
-
-function writeTo(file: string, text: string): void {
-  try {
-    writeFileSync(file, text);
-  } catch (error) {
-    throw new UserError(`cannot be written: ${error instanceof Error ? error.message : error}`, {
-      where: file,
-    });
-  }
 }
 
 /** Workflow commands are read from stderr too, so that stdout stays what was asked for. */

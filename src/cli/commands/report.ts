@@ -1,5 +1,4 @@
 // rota report [RUN]: shows a verdict again, or proves that it follows from its journal.
-import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Command, Option } from '@commander-js/extra-typings';
 import { UserError } from '../../core/errors.ts';
@@ -11,6 +10,7 @@ import type { RunFolder } from '../../results/run-folder.ts';
 import { recomputeVerdict } from '../../run/verdict-file.ts';
 import type { Context } from '../context.ts';
 import { printVerdict } from '../printing.ts';
+import { writeNamed } from '../write-named.ts';
 
 export function reportCommand(context: Context) {
   return new Command('report')
@@ -47,12 +47,6 @@ export function reportCommand(context: Context) {
 function writePage(folder: RunFolder, verdict: Verdict, file: string | boolean): string {
   const { plan, journal } = readRun(folder);
   const target = typeof file === 'string' ? resolve(file) : join(folder.path, 'report.html');
-  try {
-    writeFileSync(target, htmlReport(plan, verdict, journal.events));
-  } catch (error) {
-    throw new UserError(`cannot be written: ${error instanceof Error ? error.message : error}`, {
-      where: target,
-    });
-  }
+  writeNamed(target, htmlReport(plan, verdict, journal.events));
   return target;
 }

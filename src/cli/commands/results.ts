@@ -1,5 +1,5 @@
 // rota results: the runs there are, newest last.
-import { Command } from '@commander-js/extra-typings';
+import { Command, Option } from '@commander-js/extra-typings';
 import { histories, triedWithoutGain } from '../../core/history/history.ts';
 import { allVerdicts, listRuns } from '../../results/list.ts';
 import { countArgument } from '../arguments.ts';
@@ -9,8 +9,14 @@ import type { Context } from '../context.ts';
 export function resultsCommand(context: Context) {
   return new Command('results')
     .description('list the runs, newest last')
-    .option('--history', 'the rates of each arm in the order of time, and where they changed')
-    .option('--tried', 'what was tried without a gain, and what is still open')
+    .addOption(
+      new Option('--history', 'the rates of each arm in the order of time, and where they changed').conflicts(
+        ['tried', 'last'],
+      ),
+    )
+    .addOption(
+      new Option('--tried', 'what was tried without a gain, and what is still open').conflicts('last'),
+    )
     .option('--json', 'as JSON')
     .option('-n, --last <count>', 'only the newest', countArgument)
     .addHelpText(

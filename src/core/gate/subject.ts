@@ -1,6 +1,7 @@
 // One side of a gate: what was measured, on which machine, with which weights, by which protocol. Read from plan, journal and verdict.
 
 import type { JournalEvent } from '../records/journal.ts';
+import { machineKeyOf } from '../records/machine-key.ts';
 import type { Plan } from '../records/plan.ts';
 import type { ArmClassVerdict, Verdict } from '../records/verdict.ts';
 import { replay } from '../verdict/replay.ts';
@@ -31,7 +32,7 @@ export interface ArmFacts {
 
 export function keyOf({ plan, events, verdict }: GateSide): GateKey {
   const machines = new Set(
-    events.flatMap((event) => (event.type === 'session' ? [machineKey(event.machine)] : [])),
+    events.flatMap((event) => (event.type === 'session' ? [machineKeyOf(event.machine)] : [])),
   );
   const [machine = null] = machines;
   const weights = Object.fromEntries(
@@ -43,11 +44,6 @@ export function keyOf({ plan, events, verdict }: GateSide): GateKey {
     protocol: plan.protocolSha256,
     device: verdict.device,
   };
-}
-
-function machineKey(machine: unknown): string | null {
-  if (typeof machine !== 'object' || machine === null || !('key' in machine)) return null;
-  return typeof machine.key === 'string' ? machine.key : null;
 }
 
 function readyOf(plan: Plan, events: readonly JournalEvent[], arm: string) {

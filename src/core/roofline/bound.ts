@@ -44,7 +44,8 @@ function threadParts(windows: readonly Window[]): string[] {
     );
 }
 
-function timing({ result: { raw } }: Window, name: string): number | null {
+/** A number among the engine's own timings of the request; null where it gives none of that name. */
+export function timing({ result: { raw } }: Window, name: string): number | null {
   if (typeof raw !== 'object' || raw === null || !('timings' in raw)) return null;
   const { timings } = raw;
   const value = typeof timings === 'object' && timings !== null ? Reflect.get(timings, name) : null;

@@ -3,8 +3,8 @@
 import type { Decision, JournalEvent } from '../records/journal.ts';
 import type { Plan } from '../records/plan.ts';
 import { classRun } from './aggregate.ts';
-import { decideAfter, decisionsOf, leftOutArms } from './looks.ts';
-import { replay } from './replay.ts';
+import { decideAfter, leftOutArms } from './looks.ts';
+import { decisionsOf, replay } from './replay.ts';
 import { rateTables } from './speed-section.ts';
 
 /** Null where the plan has nothing to decide after this block, or it was decided already, or all is over. */

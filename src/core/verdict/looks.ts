@@ -1,6 +1,6 @@
 // When to stop, and which arms to leave out: decided after blocks that the plan named before anything ran. Reads rates, no clock.
 
-import type { Decision, JournalEvent } from '../records/journal.ts';
+import type { Decision } from '../records/journal.ts';
 import type { Plan } from '../records/plan.ts';
 import { blockModel } from '../stats/block-model.ts';
 import { lookLevels } from '../stats/spending.ts';
@@ -28,10 +28,6 @@ export function spendAfter(plan: Plan, blocks: number): (alpha: number) => numbe
     looks.findLastIndex((look) => look <= blocks),
   );
   return (alpha) => lookLevels(shares, alpha)[index] ?? alpha;
-}
-
-export function decisionsOf(events: readonly JournalEvent[]): Decision[] {
-  return events.flatMap((event) => (event.type === 'decision' ? [event.decision] : []));
 }
 
 /** Arms that were screened out, and after which block. */

@@ -2,7 +2,7 @@
 
 import { InvalidRecordError } from '../errors.ts';
 import type { EngineReady } from '../records/answer.ts';
-import type { JournalEvent } from '../records/journal.ts';
+import type { Decision, JournalEvent } from '../records/journal.ts';
 import type { Plan, PlannedRun } from '../records/plan.ts';
 
 export type Window = Extract<JournalEvent, { type: 'window' }>;
@@ -39,9 +39,13 @@ function newDraft(planned: PlannedRun): Draft {
   return { planned, ready: null, loadMs: null, warmup: null, windows: [], scores: [], end: null };
 }
 
+export function decisionsOf(events: readonly JournalEvent[]): Decision[] {
+  return events.flatMap((event) => (event.type === 'decision' ? [event.decision] : []));
+}
+
 /** The runs of the plan without those that a decision made superfluous. */
 export function runsLeftInPlan(plan: Plan, events: readonly JournalEvent[]): PlannedRun[] {
-  const decisions = events.flatMap((event) => (event.type === 'decision' ? [event.decision] : []));
+  const decisions = decisionsOf(events);
   return plan.runs.filter(
     (run) =>
       !decisions.some(

@@ -2,6 +2,7 @@
 
 import { checkName, type GateCheck, type GateFinding } from '../../core/gate/gate.ts';
 import { percent } from '../../core/verdict/lines.ts';
+import { escaped } from '../markdown.ts';
 import { inLook, type Look } from '../paint.ts';
 import { drawTable } from '../table.ts';
 
@@ -51,8 +52,4 @@ export function gateMarkdown(finding: GateFinding): string {
     `\`${gateLine(finding).replaceAll('`', "'")}\``,
     '',
   ].join('\n');
-}
-
-function escaped(text: string): string {
-  return text.replace(/[\\`*_{}[\]<>|#]/g, '\\$&').replace(/\s*\n\s*/g, ' ');
 }

@@ -61,7 +61,14 @@ export function stacked(parts: readonly Part[], max: number, names: readonly str
 }
 
 export function key(names: readonly string[]): string {
-  const items = names.map((name, i) => `<span><i style="background:${color(i)}"></i>${escaped(name)}</span>`);
+  return keyOf(Object.fromEntries(names.map((name, i) => [name, color(i)])));
+}
+
+/** The colour of each name. */
+export function keyOf(colors: Readonly<Record<string, string>>): string {
+  const items = Object.entries(colors).map(
+    ([name, fill]) => `<span><i style="background:${fill}"></i>${escaped(name)}</span>`,
+  );
   return `<p class="key">${items.join('')}</p>`;
 }
 

@@ -2,10 +2,12 @@
 
 import type { ArmClassVerdict, Verdict } from '../../core/records/verdict.ts';
 import { ratioParts } from '../../core/verdict/lines.ts';
-import { megabytes, number, share } from '../format.ts';
+import { gigabytesPerSecond, megabytes, number, share, signedNumber } from '../format.ts';
 import { figure, key, line, type Part, rect, row, stacked, WIDTH } from './draw.ts';
 
 const nameOf = (arm: Pick<ArmClassVerdict, 'arm' | 'class'>): string => `${arm.class} · ${arm.arm}`;
+
+const total = (parts: readonly Part[]): number => parts.reduce((sum, part) => sum + part.value, 0);
 
 const COLORS: Readonly<Partial<Record<ArmClassVerdict['speed'], string>>> = {
   faster: 'var(--good)',
@@ -56,7 +58,7 @@ export function split({ arms }: Verdict): string {
         bar(parts.tokensPerPass, 2, 'var(--c0)'),
         bar(-parts.msPerPass, 12, 'var(--c1)'),
       ],
-      `tokens/pass ${signed(parts.tokensPerPass)}, shorter passes ${signed(-parts.msPerPass)}`,
+      `tokens/pass ${signedNumber(parts.tokensPerPass)}, shorter passes ${signedNumber(-parts.msPerPass)}`,
     ),
   );
   const note = 'Δln tok/s = Δln tokens/pass − Δln ms/pass; to the right is faster';
@@ -70,8 +72,6 @@ export function split({ arms }: Verdict): string {
       );
 }
 
-const signed = (value: number): string => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`;
-
 /** What one token had to be read for, and how near the bandwidth of it the arm came. */
 export function bytes({ arms, ceilings }: Verdict): string {
   const names = ['host memory', 'device memory'];
@@ -82,7 +82,7 @@ export function bytes({ arms, ceilings }: Verdict): string {
       { name: 'device memory', value: arm.deviceBytesPerToken ?? 0 },
     ] as Part[],
   }));
-  const max = Math.max(0, ...rows.map(({ parts }) => parts.reduce((sum, part) => sum + part.value, 0)));
+  const max = Math.max(0, ...rows.map(({ parts }) => total(parts)));
   if (max === 0) return '';
   const body = rows.map(({ arm, parts }) =>
     row(
@@ -91,8 +91,7 @@ export function bytes({ arms, ceilings }: Verdict): string {
       `${megabytes(arm.hostBytesPerToken)} MB/token; ${number(arm.tokPerSec)} of ${number(arm.ceilingTokPerSec)} tok/s, ${share(arm.ceilingShare)}`,
     ),
   );
-  const gb = (value: number | null): string => (value === null ? 'n/a' : `${number(value / 1e9)} GB/s`);
-  const note = `bytes a decoded token needs; its ceiling is the longest of its channels at the bandwidth measured in the same session: memory ${gb(ceilings.memoryReadBytesPerSec)}, file ${gb(ceilings.fileReadBytesPerSec)}`;
+  const note = `bytes a decoded token needs; its ceiling is the longest of its channels at the bandwidth measured in the same session: memory ${gigabytesPerSecond(ceilings.memoryReadBytesPerSec)}, file ${gigabytesPerSecond(ceilings.fileReadBytesPerSec)}`;
   return figure('bytes', 'Bytes per token against the ceilings', note, key(names) + body.join(''));
 }
 
@@ -102,13 +101,13 @@ export function lookups({ arms }: Verdict): string {
     arm,
     parts: names.map((name): Part => ({ name, value: arm.lookups[name] ?? 0 })),
   }));
-  const max = Math.max(0, ...rows.map(({ parts }) => parts.reduce((sum, part) => sum + part.value, 0)));
+  const max = Math.max(0, ...rows.map(({ parts }) => total(parts)));
   if (max === 0) return '';
   const body = rows.map(({ arm, parts }) => {
-    const total = parts.reduce((sum, part) => sum + part.value, 0);
+    const all = total(parts);
     const text = parts
       .filter((part) => part.value > 0)
-      .map((part) => `${part.name} ${share(part.value / total)}`);
+      .map((part) => `${part.name} ${share(part.value / all)}`);
     return row(nameOf(arm), stacked(parts, max, [...names]), text.join(', '));
   });
   return figure(

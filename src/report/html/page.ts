@@ -8,7 +8,7 @@ import type { ArmClassVerdict, Verdict } from '../../core/records/verdict.ts';
 import { boundLine } from '../../core/roofline/bound.ts';
 import { type Column, outputColumns, speedColumns, workColumns } from '../columns.ts';
 import { NOT_KNOWN, number, share } from '../format.ts';
-import { legend, namedLines, summary } from '../terminal.ts';
+import { legend, type NamedLine, namedLines, summary } from '../terminal.ts';
 import { escaped, figure, table } from './draw.ts';
 import { bytes, effects, lookups, split } from './figures.ts';
 import { causes, joulesPerToken, measuredRuns, timeline } from './record-figures.ts';
@@ -46,8 +46,8 @@ function header(plan: Plan, verdict: Verdict): string {
 }
 
 function verdictSection(verdict: Verdict): string {
-  const lines = namedLines(verdict).map(({ name, line }) =>
-    item(toneOf(verdict, name), `<b>${escaped(name)}</b> ${escaped(line)}`),
+  const lines = namedLines(verdict).map((named) =>
+    item(toneOf(named), `<b>${escaped(named.name)}</b> ${escaped(named.line)}`),
   );
   const warnings = verdict.warnings.map((text) => item('warn', escaped(text)));
   return `<section id="verdict"><h2>Verdict</h2><ul class="verdict">${lines.join('')}</ul><ul class="verdict">${warnings.join('')}</ul></section>`;
@@ -56,12 +56,8 @@ function verdictSection(verdict: Verdict): string {
 const item = (tone: string, html: string): string => `<li class="${tone}">${html}</li>`;
 
 /** A changed or unverified output has the colour of a warning, whatever its speed; over all classes the worst of them counts. */
-function toneOf({ arms, headlines }: Verdict, name: string): string {
-  const headline = headlines.find((each) => name.endsWith(` · ${each.arm}`) && each.arm !== '');
-  const exact = arms.filter((each) => `${each.class} · ${each.arm}` === name);
-  const rows = exact.length > 0 ? exact : arms.filter((each) => each.arm === headline?.arm);
+function toneOf({ speed, rows }: NamedLine): string {
   if (rows.some(({ output }) => output === 'L3' || output === 'LX')) return 'warn';
-  const speed = exact[0]?.speed ?? headline?.speed;
   return speed === 'slower' ? 'bad' : speed === 'faster' || speed === 'steadier' ? 'good' : '';
 }
 
@@ -88,10 +84,9 @@ function energy(plan: Plan, runs: Runs): string {
 function identity(plan: Plan, verdict: Verdict, events: readonly JournalEvent[]): string {
   const session = events.find((event) => event.type === 'session');
   const ready = events.flatMap((event) => (event.type === 'ready' ? [event.ready] : []));
-  const machine = session?.type === 'session' ? session.machine : null;
   const prints = [...new Set(ready.map(({ fingerprint }) => fingerprint ?? NOT_KNOWN))];
   const facts: [string, string][] = [
-    ...machineFacts(machine),
+    ...machineFacts(session?.machine ?? null),
     ['device', verdict.device ?? NOT_KNOWN],
     ['model', [...new Set(plan.arms.map(({ model }) => model))].join(', ')],
     ['weights', prints.join(', ') || NOT_KNOWN],

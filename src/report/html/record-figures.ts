@@ -2,9 +2,11 @@
 
 import type { JournalEvent } from '../../core/records/journal.ts';
 import type { Plan } from '../../core/records/plan.ts';
+import { timing } from '../../core/roofline/bound.ts';
+import { executedOrder } from '../../core/verdict/executed.ts';
 import { replay, type Window } from '../../core/verdict/replay.ts';
 import { number, share } from '../format.ts';
-import { figure, key, type Part, rect, row, stacked, WIDTH } from './draw.ts';
+import { color, figure, key, keyOf, type Part, rect, row, stacked, WIDTH } from './draw.ts';
 
 interface RunFacts {
   readonly id: string;
@@ -19,8 +21,8 @@ export function measuredRuns(plan: Plan, events: readonly JournalEvent[]): RunFa
       ? []
       : [{ id: planned.id, arm: planned.arm, windows: ok.windows.filter(({ kind }) => kind === 'measure') }],
   );
-  const first = ({ windows }: RunFacts): string => windows[0]?.utc ?? '';
-  return runs.sort((a, b) => (first(a) < first(b) ? -1 : 1));
+  const order = executedOrder(events);
+  return runs.sort((a, b) => order.indexOf(a.id) - order.indexOf(b.id));
 }
 
 const sum = (values: readonly (number | null)[]): number =>
@@ -37,6 +39,8 @@ function rateOf(windows: readonly Window[]): number | null {
   return ms > 0 ? (1000 * tokens) / ms : null;
 }
 
+const KEY = { 'tok/s': color(0), 'own load': color(5), 'load of others': color(3) };
+
 /** Above, tok/s of all its windows; below, the load of the machine in them: its own, and that of others. */
 export function timeline(runs: readonly RunFacts[]): string {
   const max = Math.max(0, ...runs.map(({ windows }) => rateOf(windows) ?? 0));
@@ -46,9 +50,16 @@ export function timeline(runs: readonly RunFacts[]): string {
     const foreign = mean(windows.map(({ load }) => load.foreignCpuShare));
     const flags = new Set(windows.flatMap((window) => window.flags));
     const shapes = [
-      rect(0, 2, max > 0 ? (WIDTH * (rate ?? 0)) / max : 0, 11, 'var(--c0)', `${number(rate)} tok/s`),
-      rect(0, 15, WIDTH * (own ?? 0), 5, 'var(--c5)', `own ${share(own)}`),
-      rect(WIDTH * (own ?? 0), 15, WIDTH * (foreign ?? 0), 5, 'var(--c3)', `others ${share(foreign)}`),
+      rect(0, 2, max > 0 ? (WIDTH * (rate ?? 0)) / max : 0, 11, KEY['tok/s'], `${number(rate)} tok/s`),
+      rect(0, 15, WIDTH * (own ?? 0), 5, KEY['own load'], `own ${share(own)}`),
+      rect(
+        WIDTH * (own ?? 0),
+        15,
+        WIDTH * (foreign ?? 0),
+        5,
+        KEY['load of others'],
+        `others ${share(foreign)}`,
+      ),
     ];
     const flagged = flags.size === 0 ? '' : ` ⚑ ${[...flags].join(', ')}`;
     return row(
@@ -57,24 +68,12 @@ export function timeline(runs: readonly RunFacts[]): string {
       `${number(rate)} tok/s; load ${share(own)} own, ${share(foreign)} others${flagged}`,
     );
   });
-  const names = ['tok/s', 'own load', 'load of others'];
-  const colors = ['var(--c0)', 'var(--c5)', 'var(--c3)'];
-  const legend = names
-    .map((name, i) => `<span><i style="background:${colors[i]}"></i>${name}</span>`)
-    .join('');
   return figure(
     'timeline',
     'Every run in the order of time',
     'the load is of all cores, over the measured windows of the run',
-    `<p class="key">${legend}</p>${body.join('')}`,
+    keyOf(KEY) + body.join(''),
   );
-}
-
-function timing({ result: { raw } }: Window, name: string): number | null {
-  if (typeof raw !== 'object' || raw === null || !('timings' in raw)) return null;
-  const { timings } = raw;
-  const value = typeof timings === 'object' && timings !== null ? Reflect.get(timings, name) : null;
-  return typeof value === 'number' ? value : null;
 }
 
 /** Milliseconds of a pass by what they went to, as far as the engine tells: its expert pool, and the rest. */

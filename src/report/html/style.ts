@@ -15,8 +15,7 @@ li.good{border-color:var(--good)!important}li.bad{border-color:var(--bad)!import
 .row .name{overflow-wrap:anywhere}.row .value{font-variant-numeric:tabular-nums;font-size:.9rem}
 @media (max-width:600px){.row{grid-template-columns:minmax(4rem,7rem) 1fr}.row .value{grid-column:1/-1;color:var(--dim);font-size:.85rem;margin-top:-.2rem}}
 svg{display:block;width:100%;height:22px;background:var(--card)}
-svg.tall{height:34px}
-svg line,svg path{vector-effect:non-scaling-stroke}
+svg line{vector-effect:non-scaling-stroke}
 .key{display:flex;flex-wrap:wrap;gap:.2rem 1rem;font-size:.9rem;color:var(--dim)}.key i{display:inline-block;width:.8rem;height:.8rem;margin-right:.3rem;vertical-align:-1px}
 .scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums}th,td{padding:.2rem .5rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}
 th:first-child,td:first-child,th:nth-child(2),td:nth-child(2){text-align:left}
