@@ -2,8 +2,7 @@
 
 import type { Known } from '../known.ts';
 import type { Interval } from '../records/verdict.ts';
-import { pairedEstimate } from '../stats/paired.ts';
-import { tQuantile } from '../stats/student.ts';
+import { pairedEstimate, pairedInterval } from '../stats/paired.ts';
 
 /** One-sided error of a pass, and of a failure. */
 export const GATE_ALPHA = 0.05;
@@ -31,12 +30,8 @@ export function speedRule(
   const blocks = differences.length;
   const estimate = pairedEstimate(differences);
   if (estimate === null) return { outcome: 'inconclusive', blocks, ratio: null };
-  const half = (tQuantile(1 - GATE_ALPHA, estimate.n - 1) * estimate.sd) / Math.sqrt(estimate.n);
-  const ratio = [estimate.mean - half, estimate.mean, estimate.mean + half].map(Math.exp) as [
-    number,
-    number,
-    number,
-  ];
+  const [low, high] = pairedInterval(estimate, 2 * GATE_ALPHA);
+  const ratio: Interval = [Math.exp(low), Math.exp(estimate.mean), Math.exp(high)];
   const limit = 1 - margin;
   const word = ratio[0] > limit ? 'pass' : ratio[2] < limit ? 'fail' : 'inconclusive';
   return { outcome: blocks < GATE_BLOCKS ? 'inconclusive' : word, blocks, ratio };

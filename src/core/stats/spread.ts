@@ -10,13 +10,17 @@ export interface Spread {
   readonly interval: readonly [number, number];
 }
 
+/** What a standard deviation of so many degrees of freedom may really be: above it with probability p, by χ². */
+export function spreadBound(sd: number, df: number, p: number): number {
+  return sd * Math.sqrt(df / chiSquaredQuantile(p, df));
+}
+
 /** Null with fewer than two values. */
 export function spreadOf(values: readonly number[]): Spread | null {
   if (values.length < 2) return null;
   const df = values.length - 1;
   const sd = sampleStandardDeviation([...values]);
-  const bound = (p: number): number => sd * Math.sqrt(df / chiSquaredQuantile(p, df));
-  return { sd, interval: [bound(0.975), bound(0.025)] };
+  return { sd, interval: [spreadBound(sd, df, 0.975), spreadBound(sd, df, 0.025)] };
 }
 
 export interface SpreadRatio {

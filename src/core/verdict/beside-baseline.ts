@@ -4,7 +4,6 @@
 import type { Plan, PlannedArm } from '../records/plan.ts';
 import type { ArmClassVerdict } from '../records/verdict.ts';
 import type { ClassRun } from './aggregate.ts';
-import { costWords } from './cost.ts';
 import { deadKnobsOf } from './dead-knobs.ts';
 import { judgeOutput, type OutputFinding } from './output.ts';
 import type { BlockPair } from './pairs.ts';
@@ -15,9 +14,20 @@ import { speedSplit } from './split.ts';
 
 export interface Beside {
   readonly plan: Plan;
+  /** Good runs by arm and class, in block order. */
   readonly runsOf: (arm: string, className: string) => readonly ClassRun[];
   readonly noise: Noise;
   readonly gaps: Replay['gaps'];
+  /** The first block of an arm that counts for what is said of its speed. */
+  readonly claimFrom: (arm: string) => number;
+}
+
+export function claimedRuns(
+  { runsOf, claimFrom }: Beside,
+  arm: string,
+  className: string,
+): readonly ClassRun[] {
+  return runsOf(arm, className).filter((run) => run.attempt.planned.block >= claimFrom(arm));
 }
 
 /** Runs of one block: the baseline's and the arm's. */
@@ -43,10 +53,11 @@ export function besideBaseline(
   beside: Beside,
   arm: PlannedArm,
   className: string,
-  { output, speed }: { readonly output: OutputFinding; readonly speed: SpeedFinding | undefined },
+  { output, speed }: { readonly output: OutputFinding; readonly speed: SpeedFinding },
 ): Pick<ArmClassVerdict, 'evidence' | 'split' | 'deadKnobs'> {
-  if (speed === undefined) return {};
-  const split = speedSplit(pairsOf(beside, arm, className));
+  const first = beside.claimFrom(arm.name);
+  const claimed = pairsOf(beside, arm, className).filter(({ base }) => base.attempt.planned.block >= first);
+  const split = speedSplit(claimed);
   const baseline = baselineOf(beside.plan);
   const isSeen = speed.speed === 'faster' || speed.speed === 'slower';
   const pairs = beside.plan.workloads.flatMap((each) => pairsOf(beside, arm, each.class));
@@ -56,9 +67,4 @@ export function besideBaseline(
     ...(split === null ? {} : { split }),
     ...(dead.length === 0 ? {} : { deadKnobs: dead }),
   };
-}
-
-/** A changed output is never a win: what it costs stands behind what it brings. */
-export function costOf(beside: Beside, arm: PlannedArm, className: string, output: OutputFinding): string {
-  return costWords(output, speedSplit(pairsOf(beside, arm, className)));
 }

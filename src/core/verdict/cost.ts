@@ -1,4 +1,5 @@
-// What a changed output costs, in words: tokens a pass, tokens, score. Composes; decides nothing.
+// What a changed output costs, in words: tokens a pass, tokens, score. It is never a win: the cost stands behind what it brings.
+// Composes; decides nothing.
 
 import type { OutputEvidence, SpeedSplit } from '../records/verdict.ts';
 import type { OutputFinding } from './output.ts';

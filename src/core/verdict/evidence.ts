@@ -53,15 +53,20 @@ function isKnownDifferent([base, own]: Pair): boolean {
   return base.idsSha256 !== null && own.idsSha256 !== null && base.idsSha256 !== own.idsSha256;
 }
 
+/** What the baseline thinks of the place where two answers to the arbiter part; nobody asks it about measured ones. */
+export function gapOf([base, own]: Pair, gaps: readonly GapEvent[]): GapEvent | undefined {
+  const index = firstDifference(base.result.ids, own.result.ids);
+  return own.kind === 'arbitrate'
+    ? gaps.find((gap) => gap.prompt === own.prompt && gap.index === index)
+    : undefined;
+}
+
 /** The earliest place of all, of those whose gap is known if there are any. */
 function firstDivergence(differing: readonly Pair[], gaps: readonly GapEvent[]): FirstDivergence | null {
   const found = differing.flatMap(([base, own]): FirstDivergence[] => {
     const index = firstDifference(base.result.ids, own.result.ids);
     if (index === null) return [];
-    const gap =
-      own.kind === 'arbitrate'
-        ? gaps.find((each) => each.prompt === own.prompt && each.index === index)
-        : undefined;
+    const gap = gapOf([base, own], gaps);
     const gapKnown = gap === undefined ? null : gapNats(gap);
     return [{ run: own.run, prompt: own.prompt, token: index + 1, gapNats: gapKnown }];
   });

@@ -4,8 +4,8 @@ import type { Decision } from '../records/journal.ts';
 import type { Plan } from '../records/plan.ts';
 import { blockModel } from '../stats/block-model.ts';
 import { lookLevels } from '../stats/spending.ts';
+import { spreadBound } from '../stats/spread.ts';
 import { tQuantile } from '../stats/student.ts';
-import { chiSquaredQuantile } from '../stats/variance-tests.ts';
 import { percent, plural } from './lines.ts';
 import { completePart, logRatios, type RateTable } from './rates.ts';
 import { sightOf } from './sight.ts';
@@ -48,7 +48,7 @@ export function decideAfter(plan: Plan, block: number, tables: readonly RateTabl
   return isLook ? look(plan, block, tables) : null;
 }
 
-type State = 'open' | 'difference' | 'precision' | 'equivalence' | 'futility';
+type State = Exclude<Decision['because'], 'screening'>;
 
 function look(plan: Plan, block: number, tables: readonly RateTable[]): Decision {
   const blocks = claimBlocks(plan, block);
@@ -90,7 +90,7 @@ function stateOf({ speed, ratio, test }: SpeedFinding, { margin, precision, last
   if (speed === 'equivalent') return 'equivalence';
   if (speed === 'faster' || speed === 'slower') return 'open';
   // The spread may be smaller than it showed: its lower bound at one-sided 80 %, and the error as if this were the only comparison.
-  const sd = test.sd * Math.sqrt(test.df / chiSquaredQuantile(0.8, test.df));
+  const sd = spreadBound(test.sd, test.df, 0.8);
   const df = (test.df / (test.n - 1)) * (last - 1);
   const projected = (tQuantile(1 - FAMILY_ALPHA / 2, df) * sd) / Math.sqrt(last);
   return projected > Math.log1p(margin) && Math.abs(test.mean) < projected ? 'futility' : 'open';

@@ -6,8 +6,8 @@ import type { Plan } from '../records/plan.ts';
 import { pairedEstimate } from '../stats/paired.ts';
 import { blocksNeeded } from '../stats/power.ts';
 import { slopeOf } from '../stats/slope.ts';
+import { spreadBound } from '../stats/spread.ts';
 import { tTwoSided } from '../stats/student.ts';
-import { chiSquaredQuantile } from '../stats/variance-tests.ts';
 import { type ClassRun, classRun } from './aggregate.ts';
 import { replay } from './replay.ts';
 
@@ -66,8 +66,7 @@ function classNoise(plan: Plan, name: string, runs: readonly ClassRun[]): ClassN
     pairs.map(({ base, other, baseIsFirst }) => (baseIsFirst ? other - base : base - other)),
   );
   if (difference === null || position === null || difference.n < 3) return null;
-  const df = difference.n - 1;
-  const spreadUpper = difference.sd * Math.sqrt(df / chiSquaredQuantile(0.05, df));
+  const spreadUpper = spreadBound(difference.sd, difference.n - 1, 0.05);
   const drift = slopeOf(pairs.map(({ base, other }) => ({ group: name, value: (base + other) / 2 })));
   return {
     class: name,

@@ -1,11 +1,13 @@
 // The output arbiter: ids, passes, acceptance, finish reasons, lookups, digests and scores say whether an arm changed what the model
 // says. Text never decides.
 
+import { type Known, ratio } from '../known.ts';
 import type { GapEvent } from '../records/journal.ts';
 import type { PlannedArm, Sampling } from '../records/plan.ts';
 import type { OutputEvidence, OutputVerdict } from '../records/verdict.ts';
+import { type Totals, totalsOf } from './aggregate.ts';
 import { gapNats } from './divergence.ts';
-import { type Evidence, evidenceOf } from './evidence.ts';
+import { type Evidence, evidenceOf, gapOf } from './evidence.ts';
 import { type BlockPair, logitsOf, type Pair } from './pairs.ts';
 import type { Window } from './replay.ts';
 import type { Noise } from './self-check.ts';
@@ -121,42 +123,61 @@ function diverged(
   return { output: 'L3', reason: `${count}${where}${doubtWords(doubts)}${declared(arm)}${checked}` };
 }
 
+interface Doubt {
+  readonly text: string;
+  /** Evidence that is missing is no finding: where nothing was asked, the ids have spoken. */
+  readonly isFinding: boolean;
+}
+
 /** Why a divergence is more than rounding, or cannot be told from more. Empty: it is rounding. */
-function roundingDoubts(
-  { margin }: Subject,
-  { gaps, score, measured, arbitration }: Evidence,
-  nearTie: number,
-): string[] {
-  const widest = gaps.reduce<number | null>((max, gap) => Math.max(max ?? 0, gapNats(gap)), null);
-  const total = (of: (window: Window) => number, side: 0 | 1, pairs: readonly Pair[]): number =>
-    pairs.reduce((sum, pair) => sum + of(pair[side]), 0);
-  const moved = (name: string, base: number, own: number): string[] =>
-    base > 0 && Math.abs(own / base - 1) <= margin
-      ? []
-      : [`${name} ${trimmed(own)} instead of ${trimmed(base)}`];
-  const tokens = (window: Window): number => window.result.tokens;
-  const passes = (window: Window): number => window.result.counters.passes ?? 0;
-  const perPass = (side: 0 | 1): number =>
-    total(tokens, side, measured) / Math.max(1, total(passes, side, measured));
+function roundingDoubts({ margin }: Subject, evidence: Evidence, nearTie: number): Doubt[] {
+  const { measured, arbitration } = evidence;
+  const totals = (side: 0 | 1, pairs: readonly Pair[]): Totals => totalsOf(pairs.map((pair) => pair[side]));
+  const perPass = (side: 0 | 1): Known => {
+    const { tokens, counters } = totals(side, measured);
+    return ratio(tokens, counters.passes);
+  };
   return [
-    ...(widest === null ? ['no gap was measured'] : widest > nearTie ? ['the gap is wide'] : []),
-    ...(score === null
-      ? ['unscored']
-      : score.state === 'near' || score.state === 'same'
-        ? []
-        : ['fixed texts score otherwise']),
+    ...gapDoubts(evidence, nearTie),
+    ...scoreDoubts(evidence),
     ...(arbitration.length === 0
       ? []
-      : moved('tokens', total(tokens, 0, arbitration), total(tokens, 1, arbitration))),
-    ...moved('tokens/pass', perPass(0), perPass(1)),
+      : moved('tokens', totals(0, arbitration).tokens, totals(1, arbitration).tokens, margin)),
+    ...moved('tokens/pass', perPass(0), perPass(1), margin),
   ];
+}
+
+/** Every answer to the arbiter that parts was to be asked about; measured ones nobody asks about, and the arbiter's stand for them. */
+function gapDoubts({ arbitration, gaps }: Evidence, nearTie: number): Doubt[] {
+  const parted = arbitration.filter(([base, own]) => base.idsSha256 !== own.idsSha256);
+  const known = parted.map((pair) => gapOf(pair, gaps));
+  if (known.some((gap) => gap !== undefined && gapNats(gap) > nearTie))
+    return [{ text: 'the gap is wide', isFinding: true }];
+  return parted.length === 0 || known.includes(undefined)
+    ? [{ text: 'no gap was measured', isFinding: false }]
+    : [];
+}
+
+function scoreDoubts({ score }: Evidence): Doubt[] {
+  if (score === null) return [{ text: 'unscored', isFinding: false }];
+  if (score.state === 'far') return [{ text: 'fixed texts score otherwise', isFinding: true }];
+  return score.state === 'unclear'
+    ? [{ text: 'too few fixed texts to tell by their scores', isFinding: false }]
+    : [];
+}
+
+/** What an engine does not report, on either side, says nothing. */
+function moved(name: string, base: Known, own: Known, margin: number): Doubt[] {
+  if (base === null || own === null) return [];
+  return base > 0 && Math.abs(own / base - 1) <= margin
+    ? []
+    : [{ text: `${name} ${trimmed(own)} instead of ${trimmed(base)}`, isFinding: true }];
 }
 
 const trimmed = (value: number): string => String(Number(value.toPrecision(3)));
 
-/** Missing evidence is no finding of its own: where nothing was asked, the ids have spoken. */
-function doubtWords(doubts: readonly string[]): string {
-  const findings = doubts.filter((doubt) => doubt !== 'no gap was measured' && doubt !== 'unscored');
+function doubtWords(doubts: readonly Doubt[]): string {
+  const findings = doubts.flatMap(({ text, isFinding }) => (isFinding ? [text] : []));
   return findings.length === 0 ? '' : `; ${findings.join(', ')}`;
 }
 

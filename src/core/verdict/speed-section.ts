@@ -5,6 +5,7 @@ import type { ClassComponents, ComparisonTest, Interval, RobustEstimate } from '
 import { varianceComponents } from '../stats/components.ts';
 import { dunnettP } from '../stats/dunnett.ts';
 import { hodgesLehmann } from '../stats/hodges-lehmann.ts';
+import { pairedEstimate } from '../stats/paired.ts';
 import type { ClassRun } from './aggregate.ts';
 import { type HeadlineFinding, headlines } from './headline.ts';
 import { plural } from './lines.ts';
@@ -80,15 +81,13 @@ function robustOf(tables: readonly RateTable[], arm: string, className: string):
   const table = tables.find((each) => each.class === className);
   const differences = table === undefined ? [] : logRatios(table, table.arms.indexOf(arm));
   const found = hodgesLehmann(differences);
-  if (found === null) return null;
-  const n = differences.length;
-  const mean = differences.reduce((sum, value) => sum + value, 0) / n;
-  const variance = differences.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1);
+  const paired = pairedEstimate(differences);
+  if (found === null || paired === null) return null;
   const [low, high] = found.interval;
   return {
     ratio: [Math.exp(low), Math.exp(found.estimate), Math.exp(high)],
     // Normal noise parts the two by so much once in fifty; one wild block moves the mean by a whole standard error.
-    outlierDriven: Math.abs(found.estimate - mean) > 0.5 * Math.sqrt(variance / n),
+    outlierDriven: Math.abs(found.estimate - paired.mean) > (0.5 * paired.sd) / Math.sqrt(paired.n),
   };
 }
 

@@ -71,17 +71,16 @@ export function judgeSpeed(
     spend,
   );
   return drafts.map((draft) => {
-    const { arm, class: name, pairs, pool, unequal } = draft;
-    const blocks = pairs?.n ?? draft.blocks;
+    const { arm, class: name, blocks, pairs, pool, unequal } = draft;
     if (pairs === null)
       return { arm, class: name, speed: 'inconclusive', ratio: null, blocks, test: null, unequal };
     const test =
       pool === null
         ? pairsTest(pairs, steps[own.indexOf(draft)], own.length / drafts.length)
         : poolTest(pairs, pool, spend(share(pool.arms)), pool.arms / drafts.length);
-    const [low, high] = intervalOf(pairs, test).map(Math.exp) as [number, number];
-    const ratio: Interval = [low, Math.exp(test.mean), high];
-    return { arm, class: name, speed: speedWord([low, high], margin), ratio, blocks, test, unequal };
+    const [low, high] = pairedInterval(test, test.level);
+    const ratio: Interval = [Math.exp(low), Math.exp(test.mean), Math.exp(high)];
+    return { arm, class: name, speed: speedWord([ratio[0], ratio[2]], margin), ratio, blocks, test, unequal };
   });
 }
 
@@ -142,10 +141,6 @@ function pairsTest({ n, mean, sd }: Paired, step: HolmStep | undefined, share: n
 function poolTest({ n, mean }: Paired, { arms, sd, df }: Pool, alpha: number, share: number): SpeedTest {
   const level = tTwoSided(dunnettCritical(alpha, arms, df), df);
   return { method: 'block model', n, mean, sd, df, level, pooledArms: arms, share, holmP: null };
-}
-
-function intervalOf(pairs: Paired, test: SpeedTest): [number, number] {
-  return pairedInterval({ ...pairs, sd: test.sd, df: test.df }, test.level);
 }
 
 /** From an interval of the ratio: a difference that is certain comes before one that is certainly small. */

@@ -4,20 +4,21 @@ import { commandLine } from '../command-line.ts';
 import { EXIT } from '../errors.ts';
 import { geometricMean, type Known, maxKnown, medianKnown, ratio, scaled } from '../known.ts';
 import { armLabel, lossyInUse } from '../records/arm-label.ts';
-import type { JournalEvent } from '../records/journal.ts';
+import type { Decision, JournalEvent } from '../records/journal.ts';
 import type { Plan, PlannedArm } from '../records/plan.ts';
 import type { ArmClassVerdict, Headline, Verdict } from '../records/verdict.ts';
 import { bytesPerToken, ceilingOf } from '../roofline/ceiling.ts';
 import { deepRounded } from '../stable-json.ts';
 import { type ClassRun, classRun, totalsOf } from './aggregate.ts';
-import { type Beside, besideBaseline, costOf, outputOf } from './beside-baseline.ts';
+import { type Beside, besideBaseline, claimedRuns, outputOf } from './beside-baseline.ts';
+import { costWords } from './cost.ts';
 import { executedOrder } from './executed.ts';
 import { verdictLine } from './lines.ts';
 import { claimBlocks, leftOutArms, spendAfter } from './looks.ts';
 import { headlineOf, speedNotes } from './notes.ts';
 import type { OutputFinding } from './output.ts';
 import { type Attempt, decisionsOf, type Replay, replay } from './replay.ts';
-import { type Noise, noiseOf } from './self-check.ts';
+import { noiseOf } from './self-check.ts';
 import type { SpeedFinding } from './speed.ts';
 import { recordedTest, type SpeedSection, speedSection, spreadInterval } from './speed-section.ts';
 import { isSteadier, type SpreadFinding } from './spread.ts';
@@ -33,15 +34,11 @@ export interface VerdictInput {
   readonly sha256: (text: string) => string;
 }
 
-interface Context {
+interface Context extends Beside {
   readonly input: VerdictInput;
   readonly all: readonly ClassRun[];
-  /** Good runs by arm and class, in block order. */
-  readonly runsOf: (arm: string, className: string) => readonly ClassRun[];
   readonly bandwidths: Verdict['ceilings'];
   readonly device: string | null;
-  readonly noise: Noise;
-  readonly gaps: Replay['gaps'];
 }
 
 /**
@@ -52,10 +49,10 @@ export function computeVerdict(input: VerdictInput): Verdict {
   const { plan, events } = input;
   const record = replay(plan, events);
   const ok = record.runs.flatMap((run) => (run.ok === null ? [] : [run.ok]));
-  const context = contextOf(input, ok, record);
   const decisions = decisionsOf(events);
   const leftOut = leftOutArms(decisions);
-  const spend = spendAfter(plan, claimBlocks(plan, blocksDone(record)));
+  const context = contextOf(input, ok, record, leftOut);
+  const spend = spendAfter(plan, claimBlocks(plan, blocksDone(record, decisions)));
   const section = speedSection(plan, context.runsOf, { margin: plan.margin, spend }, leftOut);
   const rows = rowsOf(context, section).map(deepRounded);
   const broken = brokenWindows(plan, ok);
@@ -86,7 +83,7 @@ export function computeVerdict(input: VerdictInput): Verdict {
     decisions,
     executed,
     arms: rows,
-    headlines: headlinesOf(context, section).map(deepRounded),
+    headlines: headlinesOf(plan, rows, section).map(deepRounded),
     components: section.components.map(deepRounded),
     ceilings: context.bandwidths,
     warnings: warningsOf({ plan, replay: record, ok, device, broken, self, rateProblems, rows, executed }),
@@ -94,11 +91,16 @@ export function computeVerdict(input: VerdictInput): Verdict {
   };
 }
 
-/** Blocks up to the first that lacks a run that is still wanted. */
-function blocksDone({ runs }: Replay): number {
-  const missing = runs.filter((run) => run.ok === null).map(({ planned }) => planned.block);
-  const last = Math.max(0, ...runs.map(({ planned }) => planned.block));
-  return missing.length === 0 ? last : Math.min(...missing) - 1;
+/**
+ * The blocks that looks count: up to the first that lacks a run of an arm that runs at all, and never fewer than the session had
+ * when it decided. So a verdict is judged at the look that ended it.
+ */
+function blocksDone({ runs }: Replay, decisions: readonly Decision[]): number {
+  const ran = new Set(runs.flatMap(({ ok }) => (ok === null ? [] : [ok.planned.arm])));
+  const blocksOf = (some: Replay['runs']): number[] => some.map(({ planned }) => planned.block);
+  const lacking = blocksOf(runs.filter(({ planned, ok }) => ok === null && ran.has(planned.arm)));
+  const whole = lacking.length === 0 ? Math.max(0, ...blocksOf(runs)) : Math.min(...lacking) - 1;
+  return Math.max(whole, ...decisions.map(({ afterBlock }) => afterBlock));
 }
 
 function classRuns(plan: Plan, ok: readonly Attempt[]): ClassRun[] {
@@ -121,12 +123,14 @@ function contextOf(
   input: VerdictInput,
   ok: readonly Attempt[],
   { gaps, ceilings }: Pick<Replay, 'gaps' | 'ceilings'>,
+  leftOut: ReadonlyMap<string, unknown>,
 ): Context {
   const { plan } = input;
   const all = classRuns(plan, ok).sort((a, b) => a.attempt.planned.block - b.attempt.planned.block);
   const devices = [...new Set(ok.flatMap(({ ready }) => (ready === null ? [] : [ready.device])))].sort();
   return {
     input,
+    plan,
     all,
     runsOf: (arm, className) =>
       all.filter((run) => run.attempt.planned.arm === arm && run.className === className),
@@ -138,6 +142,8 @@ function contextOf(
       gaps,
     ),
     gaps,
+    // An arm that went on after the screening is shown by what may be claimed of it; one that did not, by what there is.
+    claimFrom: (arm) => (leftOut.has(arm) ? 0 : (plan.sweep?.screen ?? 0)) + 1,
   };
 }
 
@@ -152,29 +158,18 @@ function rowsOf(context: Context, section: SpeedSection): ArmClassVerdict[] {
   );
 }
 
-function headlinesOf(context: Context, { headlines }: SpeedSection): Headline[] {
-  const { plan } = context.input;
+function headlinesOf(plan: Plan, rows: readonly ArmClassVerdict[], { headlines }: SpeedSection): Headline[] {
   return headlines.map((finding) => {
     const arm = plan.arms.find((each) => each.name === finding.speed.arm);
     if (arm === undefined) throw new Error(`the plan has no arm ${finding.speed.arm}`);
-    const outputs = plan.workloads.map(({ class: name }) => outputOf(beside(context), arm, name));
-    const headline = headlineOf(finding, outputs, plan.margin);
+    const outputs = rows.filter((row) => row.arm === arm.name);
+    const headline = headlineOf(
+      finding,
+      outputs.map(({ output, outputReason: reason }) => ({ output, reason })),
+      plan.margin,
+    );
     return { ...headline, line: labelled(arm, headline.line) };
   });
-}
-
-const beside = ({ input, runsOf, noise, gaps }: Context): Beside => ({
-  plan: input.plan,
-  runsOf,
-  noise,
-  gaps,
-});
-
-/** An arm that went on after the screening is shown by what may be claimed of it; one that did not, by what there is. */
-function claimedRuns({ input, runsOf }: Context, arm: string, className: string): readonly ClassRun[] {
-  const { plan, events } = input;
-  const screen = leftOutArms(decisionsOf(events)).has(arm) ? 0 : (plan.sweep?.screen ?? 0);
-  return runsOf(arm, className).filter((run) => run.attempt.planned.block > screen);
 }
 
 function baselineOutput({ noise: { self } }: Context): OutputFinding {
@@ -189,7 +184,8 @@ function rowOf(context: Context, arm: PlannedArm, className: string, section: Sp
   const spread = section.spread(arm.name, className);
   const robust = speed === undefined ? null : section.robust(arm.name, className);
   const runs = claimedRuns(context, arm.name, className);
-  const output = speed === undefined ? baselineOutput(context) : outputOf(beside(context), arm, className);
+  const output = speed === undefined ? baselineOutput(context) : outputOf(context, arm, className);
+  const beside = speed === undefined ? {} : besideBaseline(context, arm, className, { output, speed });
   const totals = totalsOf(runs.flatMap((run) => run.windows));
   const { counters } = totals;
   const tokPerSec = geometricMean(runs.map((run) => run.tokPerSec));
@@ -225,7 +221,7 @@ function rowOf(context: Context, arm: PlannedArm, className: string, section: Sp
     blocks: runs.length,
     idsSha256: idsHash(runs, input.sha256),
     command: commandLine(arm.argv, arm.env),
-    ...besideBaseline(beside(context), arm, className, { output, speed }),
+    ...beside,
     ...(lossyInUse(arm).length === 0 ? {} : { lossy: lossyInUse(arm) }),
     ...(arm.overrides.length === 0 ? {} : { overrides: arm.overrides }),
     perBlock: perBlockOf(runs, input.sha256),
@@ -234,7 +230,7 @@ function rowOf(context: Context, arm: PlannedArm, className: string, section: Sp
       speed === undefined
         ? baselineLine(tokPerSec, output, problem)
         : verdictLine(output, speed, input.plan.margin, problem) +
-            costOf(beside(context), arm, className, output) +
+            costWords(output, beside.split ?? null) +
             speedNotes({ speed, robust, spread, baseSpread, steadier }),
     ),
   };

@@ -96,11 +96,45 @@ test('ids that part at a near tie, with scores alike, are rounding: L2', () => {
 });
 
 test.each([
-  ['a wide gap', asked(scored(1e-5, 0, 'q'), { answer: parting }), [gap('fast', 1.3)]],
-  ['no gap', asked(scored(1e-5, 0, 'q'), { answer: parting }), []],
-  ['unscored', { ...asked(scored(0)), score: () => null, answer: parting }, [gap('fast', 0.01)]],
-  ['other perplexity', asked(scored(-0.02, 0, 'q'), { answer: parting }), [gap('fast', 0.01)]],
-  ['other likeliest tokens', asked(scored(0, 9, 'q'), { answer: parting }), [gap('fast', 0.01)]],
+  ['a wide gap', asked(scored(1e-5, 0, 'q'), { answer: parting }), [gap('fast', 1.3)], '; the gap is wide'],
+  ['no gap', asked(scored(1e-5, 0, 'q'), { answer: parting }), [], 'at token 3'],
+  [
+    'a gap that is known of some answers only',
+    asked(scored(1e-5, 0, 'q'), {
+      answer: (at) => ({
+        ...parting?.(at),
+        ...(at.arm === 'fast' && at.kind === 'arbitrate' && at.block === 3
+          ? { ids: [0, 77, ...Array.from({ length: 62 }, (_, i) => i + 2)] }
+          : {}),
+      }),
+    }),
+    [gap('fast', 0.01)],
+    '(gap 0.010 nat)',
+  ],
+  [
+    'unscored',
+    { ...asked(scored(0)), score: () => null, answer: parting },
+    [gap('fast', 0.01)],
+    '(gap 0.010 nat)',
+  ],
+  [
+    'too few texts to tell',
+    { ...asked(scored(1e-5, 0, 'q'), { answer: parting }), texts: 1 },
+    [gap('fast', 0.01)],
+    '(gap 0.010 nat)',
+  ],
+  [
+    'other perplexity',
+    asked(scored(-0.02, 0, 'q'), { answer: parting }),
+    [gap('fast', 0.01)],
+    '; fixed texts score otherwise',
+  ],
+  [
+    'other likeliest tokens',
+    asked(scored(0, 9, 'q'), { answer: parting }),
+    [gap('fast', 0.01)],
+    '; fixed texts score otherwise',
+  ],
   [
     'fewer tokens',
     asked(scored(1e-5, 0, 'q'), {
@@ -110,12 +144,14 @@ test.each([
       }),
     }),
     [gap('fast', 0.01, 0)],
+    '; tokens 160 instead of 256',
   ],
-] as [string, RecordOptions, GapEvent[]][])(
+] as [string, RecordOptions, GapEvent[], string][])(
   '%s is no rounding: L3, and a trade with its cost',
-  (_, options, gaps) => {
+  (_, options, gaps, why) => {
     const found = judged(options, gaps);
     expect(found.output).toBe('L3');
+    expect(found.outputReason.slice(-why.length)).toBe(why);
     expect(found.line).toContain('a trade, not a win; ');
     expect(found.line).toMatch(/it costs |unscored|no cost was found/);
   },

@@ -115,6 +115,7 @@ test('a sweep leaves out what cannot be faster by the margin, and claims from fr
   const good = row(verdict, 'good');
   expect(good.ratio?.[1]).toBeCloseTo(1.2, 1);
   expect(good.blocks).toBe(6);
+  expect(good.split?.tokPerSec).toBeCloseTo(Math.log(good.ratio?.[1] ?? 0), 6);
   expect((good.tokPerSec ?? 0) / (row(verdict, 'base').tokPerSec ?? 1)).toBeCloseTo(good.ratio?.[1] ?? 0, 9);
   for (const name of ['bad', 'same']) {
     expect(row(verdict, name)).toMatchObject({ speed: 'inconclusive', ratio: null, output: 'L0', blocks: 3 });
@@ -165,4 +166,9 @@ test('an arm that never ran keeps nobody running; a decision is made once', () =
   if (decision === null) throw new Error('no decision');
   expect(decisionAfter(plan, [...events, { type: 'decision', utc: '', decision }], 4)).toBeNull();
   expect(decisionAfter(plan, events, 3)).toBeNull();
+  // Nor does it keep the verdict at an earlier look than the one that was reached.
+  const all = plan.runs.filter(({ arm }) => arm !== 'dead').flatMap((run) => runEvents(plan, run, options));
+  const judged = verdictOf({ plan, events: [...sessionEvents(options), ...all] });
+  expect(row(judged, 'fast').test?.level).toBeCloseTo(spendAfter(plan, 12)(0.05 / 2), 9);
+  expect(row(judged, 'fast').test?.level).toBeGreaterThan(0.01);
 });
