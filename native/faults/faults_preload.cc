@@ -45,13 +45,21 @@ Rule* rule_for(const char* kind, int fd) {
   return nullptr;
 }
 
-// True when the read is to fail.
+// True, and errno set, when the call is to fail; else errno is as it was.
+bool spoils(const char* kind, int fd) {
+  const int saved = errno;
+  Rule* rule = rule_for(kind, fd);
+  errno = saved;
+  if (rule == nullptr || rule->seen.fetch_add(1) < rule->skip || !rule->take()) return false;
+  errno = EIO;
+  return true;
+}
+
 bool spoil_read(int fd) {
   const int saved = errno;
   if (const Rule* slow = rule_for("slow", fd)) usleep(static_cast<useconds_t>(slow->ms) * 1000);
-  Rule* rule = rule_for("read", fd);
   errno = saved;
-  return rule != nullptr && rule->seen.fetch_add(1) >= rule->skip && rule->take();
+  return spoils("read", fd);
 }
 
 // How many of `bytes` may be written; -1 when the disk is full.
@@ -67,14 +75,6 @@ ssize_t room_for(int fd, size_t bytes) {
   if (!rule->take()) return static_cast<ssize_t>(bytes);
   errno = ENOSPC;
   return -1;
-}
-
-// True when the disk is to refuse what was written to the file.
-bool spoil_sync(int fd) {
-  Rule* rule = rule_for("sync", fd);
-  if (rule == nullptr || rule->seen.fetch_add(1) < rule->skip || !rule->take()) return false;
-  errno = EIO;
-  return true;
 }
 
 bool refuse_memory(size_t bytes) {
@@ -104,10 +104,7 @@ using rota_faults::next;
 extern "C" {
 
 ssize_t pread(int fd, void* out, size_t bytes, off_t offset) {
-  if (rota_faults::spoil_read(fd)) {
-    errno = EIO;
-    return -1;
-  }
+  if (rota_faults::spoil_read(fd)) return -1;
   static auto* const real = next<ssize_t(int, void*, size_t, off_t)>("pread");
   return real(fd, out, bytes, offset);
 }
@@ -116,10 +113,7 @@ ssize_t pread64(int fd, void* out, size_t bytes, off_t offset) {
 }
 
 ssize_t read(int fd, void* out, size_t bytes) {
-  if (rota_faults::spoil_read(fd)) {
-    errno = EIO;
-    return -1;
-  }
+  if (rota_faults::spoil_read(fd)) return -1;
   static auto* const real = next<ssize_t(int, void*, size_t)>("read");
   return real(fd, out, bytes);
 }
@@ -159,11 +153,11 @@ ssize_t writev(int fd, const struct iovec* pieces, int count) {
 
 int fsync(int fd) {
   static auto* const real = next<int(int)>("fsync");
-  return rota_faults::spoil_sync(fd) ? -1 : real(fd);
+  return rota_faults::spoils("sync", fd) ? -1 : real(fd);
 }
 int fdatasync(int fd) {
   static auto* const real = next<int(int)>("fdatasync");
-  return rota_faults::spoil_sync(fd) ? -1 : real(fd);
+  return rota_faults::spoils("sync", fd) ? -1 : real(fd);
 }
 
 int posix_memalign(void** out, size_t alignment, size_t bytes) {

@@ -114,7 +114,10 @@ Result<Safetensors> Safetensors::open(const std::string& path) {
 Result<Safetensors> Safetensors::read(const std::string& path, std::string_view head,
                                       uint64_t file_bytes) {
   ROTA_RETURN_IF_ERROR(check_long_enough(path, file_bytes));
+  const Status cut(Code::kLoad, path + ": the header is cut");
+  if (head.size() < kLengthBytes) return cut;
   ROTA_ASSIGN_OR_RETURN(const uint64_t length, header_length(path, head.data(), file_bytes));
+  if (head.size() - kLengthBytes < length) return cut;
   Safetensors read;
   read.path_ = path;
   const std::string_view header = head.substr(kLengthBytes, length);

@@ -65,6 +65,10 @@ TEST_CASE("the head alone is read as the file is") {
             .status()
             .message()
             .ends_with("the file has 6 bytes of data (is it truncated?)"));
+  for (size_t length = 0; length < head.size(); ++length) {
+    CHECK(Safetensors::read(path, head.substr(0, length), bytes.size()).status().message() ==
+          path + ": the header is cut");
+  }
 }
 
 TEST_CASE("hostile headers are refused") {

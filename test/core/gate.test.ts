@@ -5,6 +5,7 @@ import type { GateSide } from '../../src/core/gate/subject.ts';
 import { createRng } from '../../src/core/rng.ts';
 import { annotation, SUMMARY_BYTES, stepSummary } from '../../src/report/gate/github.ts';
 import { gateJunit, xml } from '../../src/report/gate/junit.ts';
+import { normal as normalOf } from '../calibrate/noise.ts';
 import { makeRecord, type RecordOptions, verdictOf } from './verdict/record.ts';
 
 const quiet: RecordOptions = {
@@ -100,7 +101,7 @@ test('a certain regression is told before what is missing', () => {
 
 test('at a spread of 1 %, 8 blocks and a margin of 2 %: the same passes, 5 % slower fails, 2 % slower passes as rarely as it may', () => {
   const rng = createRng('gate');
-  const normal = () => Math.sqrt(-2 * Math.log(1 - rng.float())) * Math.cos(2 * Math.PI * rng.float());
+  const normal = () => normalOf(rng);
   const outcomes = (effect: number, outcome: string): number => {
     let hits = 0;
     for (let i = 0; i < 2000; i++) {

@@ -2,11 +2,12 @@ import { expect, test } from 'vitest';
 import { changePoints } from '../../src/core/history/change-points.ts';
 import { histories, triedWithoutGain } from '../../src/core/history/history.ts';
 import { createRng } from '../../src/core/rng.ts';
+import { normal as normalOf } from '../calibrate/noise.ts';
 import { makeRecord, verdictOf } from './verdict/record.ts';
 
 const noise = (seed: string) => {
   const rng = createRng(seed);
-  return () => Math.sqrt(-2 * Math.log(1 - rng.float())) * Math.cos(2 * Math.PI * rng.float());
+  return () => normalOf(rng);
 };
 
 test('a level that fell is found where it fell, and by how much; two of them too', () => {

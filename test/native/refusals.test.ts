@@ -40,6 +40,11 @@ test.each([
     2,
     '--kv packed holds the codes of --kv-quant: turn that on, or take --kv f16',
   ],
+  [
+    ['--draft-accept', '0.5', '--dump-routes', '/tmp/r'],
+    2,
+    '--draft-accept and --dump-routes exclude each other',
+  ],
   [['--draft-corrupt', '2'], 2, '--draft-corrupt needs --draft-oracle FILE'],
   [['--rank', '/tmp'], 2, '--rank: /tmp: is a folder; name a file'],
   [['--rank', '/dev/zero'], 2, '--rank: /dev/zero: is no regular file'],

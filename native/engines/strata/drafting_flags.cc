@@ -80,12 +80,9 @@ std::vector<Flag> drafting_flags(StrataOptions& o) {
       {"--draft-corrupt", "K", "for tests: spoil every K-th draft of the oracle (default 0: none)",
        whole(o.draft_corrupt, 0, 1 << 20)},
       {"--draft-accept", "F",
-       "for tests: drafts from the target itself, read ahead outside all counters, each accepted "
-       "with probability F",
-       [&o](const std::string& t) {
-         ROTA_ASSIGN_OR_RETURN(o.draft_accept, parse_number(t, 0, 1));
-         return Status();
-       }},
+       "for tests: drafts from the target itself, read ahead outside all counters of passes, each "
+       "accepted with probability F",
+       store(o.draft_accept, [](const std::string& t) { return parse_number(t, 0, 1); })},
   };
 }
 

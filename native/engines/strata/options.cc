@@ -129,6 +129,10 @@ Result<ParsedOptions> parse_strata_options(std::span<const char* const> argument
   if (o.draft_accept && !o.draft_oracle.empty()) {
     return Status(Code::kUsage, "--draft-accept and --draft-oracle exclude each other");
   }
+  // Rows that are read ahead would stand in the log beside those that are decoded.
+  if (o.draft_accept && !o.dump_routes.empty()) {
+    return Status(Code::kUsage, "--draft-accept and --dump-routes exclude each other");
+  }
   if (o.kv == KvKind::kPacked && !o.kv_quant) {
     return Status(Code::kUsage,
                   "--kv packed holds the codes of --kv-quant: turn that on, or take --kv f16");

@@ -21,14 +21,14 @@ export type Interval = readonly [number, number, number];
 export interface ComparisonTest {
   /** `block model`: one error of all arms, Dunnett. `own pairs`: its own differences from the baseline, Holm. */
   readonly method: 'block model' | 'own pairs';
-  /** Of "no difference", adjusted for the whole family of comparisons. */
+  /** Of "no difference", adjusted for the whole family of comparisons, but not for looks: compare it with the look's level. */
   readonly p: number;
   /** Two-sided error at which this one comparison was decided. */
   readonly level: number;
   readonly df: number;
   /** Standard deviation of ln(arm / baseline) between blocks. */
   readonly sd: number;
-  /** Its runs spread otherwise than those of the others, so it has no part in their error. */
+  /** It or the baseline spread, or may spread, more than the others do, so it is judged by its own pairs. */
   readonly unequal: boolean;
 }
 

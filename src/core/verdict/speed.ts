@@ -37,7 +37,7 @@ export interface SpeedFinding {
   /** Blocks with both rates. */
   readonly blocks: number;
   readonly test: SpeedTest | null;
-  /** Its runs spread so much more than those of the others that they were kept out of the common error. */
+  /** It or the baseline spread, or may spread, more than the others do, so it is judged by its own pairs. */
   readonly unequal: boolean;
 }
 

@@ -9,6 +9,7 @@ import { pairedEstimate, pairedInterval } from '../../../src/core/stats/paired.t
 import { blocksNeeded, minDetectableEffect, pairedPower } from '../../../src/core/stats/power.ts';
 import { movesBeyond, slopeOf } from '../../../src/core/stats/slope.ts';
 import { tCdf, tQuantile } from '../../../src/core/stats/student.ts';
+import { normal as normalOf } from '../../calibrate/noise.ts';
 
 test('the distribution function keeps its digits where t is nearly 0', () => {
   // P(T ≤ t) − ½ is t times the density at 0 there: 1/π for one degree of freedom, √½ / 2 for two.
@@ -48,8 +49,7 @@ test('equal differences have no spread: certain when not 0, and no difference wh
 
 test('the interval covers the truth as often as it says, under normal noise', () => {
   const rng = createRng(7);
-  const normal = (): number =>
-    Math.sqrt(-2 * Math.log(1 - rng.float())) * Math.cos(2 * Math.PI * rng.float());
+  const normal = (): number => normalOf(rng);
   let covered = 0;
   const repeats = 4000;
   for (let i = 0; i < repeats; i++) {

@@ -3,11 +3,11 @@
 import { expect, test } from 'vitest';
 import { createRng } from '../../../src/core/rng.ts';
 import { noiseFloor } from '../../../src/core/verdict/noise-floor.ts';
+import { normal as normalOf } from '../../calibrate/noise.ts';
 import { makePlan, makeRecord, type RecordOptions } from './record.ts';
 
 function normal(key: string): number {
-  const rng = createRng(key);
-  return Math.sqrt(-2 * Math.log(1 - rng.float())) * Math.cos(2 * Math.PI * rng.float());
+  return normalOf(createRng(key));
 }
 
 const BLOCKS = 40;
