@@ -9,8 +9,14 @@ export function costWords({ output, evidence }: OutputFinding, split: SpeedSplit
   if (output !== 'L3' || evidence === undefined) return '';
   const parts = [...passCost(split), ...tokenCost(evidence), ...scoreCost(evidence)];
   const unscored = evidence.score === null ? 'unscored' : null;
-  if (parts.length === 0) return `; ${unscored ?? 'no cost was found'}`;
-  return `; it costs ${[...parts, ...(unscored === null ? [] : [unscored])].join(', ')}`;
+  const blind = isBlind(evidence) ? '; fixed texts, scored as prompts, do not show it' : '';
+  if (parts.length === 0) return blind === '' ? `; ${unscored ?? 'no cost was found'}` : blind;
+  return `; it costs ${[...parts, ...(unscored === null ? [] : [unscored])].join(', ')}${blind}`;
+}
+
+/** What bends decoding alone leaves the score of a prompt as it was, to the last bit: that is no cost of nothing. */
+function isBlind({ score }: OutputEvidence): boolean {
+  return score !== null && score.perplexityRatio === 1 && score.sameTop1 === 1;
 }
 
 /** Below this share a move is not worth a word. */
@@ -26,8 +32,9 @@ function tokenCost({ deltaTokens, baseTokens }: OutputEvidence): string[] {
   return [`${signed(deltaTokens)} of ${baseTokens} tokens to the end token`];
 }
 
-function scoreCost({ score }: OutputEvidence): string[] {
-  if (score === null) return [];
+function scoreCost(evidence: OutputEvidence): string[] {
+  const { score } = evidence;
+  if (score === null || isBlind(evidence)) return [];
   return [
     `perplexity ${signedPercent(score.perplexityRatio - 1, 2)}`,
     `same top-1 ${(100 * score.sameTop1).toFixed(1)} %`,

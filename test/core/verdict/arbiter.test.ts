@@ -170,6 +170,19 @@ test('what a changed output costs stands behind what it brings', () => {
   );
 });
 
+test('a change that fixed texts cannot see is not said to cost nothing', () => {
+  const blind = asked(scored(0), { answer: parting });
+  expect(judged(blind, [gap('fast', 1.3)]).line).toMatchInlineSnapshot(
+    `"changed output and 2.01× faster (1.99–2.03): a trade, not a win; fixed texts, scored as prompts, do not show it"`,
+  );
+  const slower = asked(scored(0), {
+    answer: (at) => ({ ...parting?.(at), ...(at.arm === 'fast' ? { counters: { passes: 46 } } : {}) }),
+  });
+  expect(judged(slower, [gap('fast', 1.3)]).line).toMatchInlineSnapshot(
+    `"changed output and 2.01× faster (1.99–2.03): a trade, not a win; it costs tokens/pass −13.0 %; fixed texts, scored as prompts, do not show it"`,
+  );
+});
+
 test('ids equal, but work left out or fixed texts scored otherwise, is a changed output', () => {
   const fewer = asked(scored(0), {
     answer: (at) => ({
