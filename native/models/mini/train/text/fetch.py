@@ -1,6 +1,7 @@
 """Brings the pinned packages to a cache folder and opens them. Owns downloads, digests and archive formats; knows no text.
 
-A source names a package of npm or Debian by exact version and SHA-256. Debian's mirrors drop a file when a newer version
+A source names a package of npm or Debian by exact version and SHA-256; what lies under pool/updates is of Debian's security
+archive. Debian's mirrors drop a file when a newer version
 replaces it; snapshot.debian.org then still has it under the SHA-1 of its bytes, which the source names too."""
 import hashlib
 import io
@@ -14,7 +15,8 @@ def urls(source):
     if source["from"] == "npm":
         name, version = source["package"], source["version"]
         return [f"https://registry.npmjs.org/{name}/-/{name.split('/')[-1]}-{version}.tgz"]
-    return ["https://deb.debian.org/debian/" + source["pool"], "https://snapshot.debian.org/file/" + source["sha1"]]
+    archive = "debian-security" if source["pool"].startswith("pool/updates/") else "debian"
+    return [f"https://deb.debian.org/{archive}/{source['pool']}", "https://snapshot.debian.org/file/" + source["sha1"]]
 
 
 def fetch(source, cache):
