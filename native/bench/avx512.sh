@@ -53,6 +53,7 @@ done
 step probe 30 "$build/bin/rota-probe"
 step kernels 60 "$build/bin/rota-bench" kernels --seconds 0.2
 step pool 330 "$build/bin/rota-bench" pool --rounds "${ROTA_ROUNDS:-7}"
+step "pool, ROTA_CPU=avx2, one row" 120 env ROTA_CPU=avx2 "$build/bin/rota-bench" pool --rows 1 --rounds "${ROTA_ROUNDS:-7}"
 step decode 120 "$build/bin/rota-bench" decode --dir "$build"
 step neighbour 60 "$build/bin/rota-bench" neighbour --rounds 3
 echo "# ends after $SECONDS s, failed: $failed"

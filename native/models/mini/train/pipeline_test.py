@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""The whole pipeline on a tiny model, in minutes of one CPU core: text, tokenizer, bundle, 30 steps of the target, 20 of the
+"""The whole pipeline on a tiny model, in minutes of one CPU core: text, tokenizer, bundle, 60 steps of the target, 20 of the
 drafter, checkpoint, report. python3 pipeline_test.py [PATH/TO/rota-model] [--keep FOLDER]
 
 It learns next to nothing and proves that every step runs into the next; with rota-model named, that the project's own reader
 takes the checkpoint. The text is the project's own documents and sources, and generated lists."""
 import glob
 import json
+import math
 import os
 import random
 import subprocess
@@ -58,16 +59,16 @@ def main():
         write_text(text)
         print(run("prepare.py", text, bundle, "--vocab", "384").splitlines()[-1])
         common = [bundle, out, "--config", "tiny", "--length", "64", "--batch", "4", "--anchors", "4", "--no-compile", "--quick"]
-        log = run("train.py", *common, "--phase", "backbone", "--backbone-steps", "30")
+        log = run("train.py", *common, "--phase", "backbone", "--backbone-steps", "60")
         losses = [float(line.split("loss ")[1].split()[0]) for line in log.splitlines() if line.startswith("backbone")]
-        print(f"loss {losses[0]:.2f} -> {losses[-1]:.2f} nats a token in 30 steps")
-        assert losses[-1] < losses[0] - 0.5, losses
+        print(f"loss {losses[0]:.2f} -> {losses[-1]:.2f} nats a token in 60 steps")
+        assert losses[-1] < math.log(384) - 0.3, losses  # well below what knows nothing but the number of tokens
         run("train.py", *common, "--phase", "draft", "--draft-steps", "20")
         print(run("train.py", *common, "--phase", "finish"))
         with open(os.path.join(out, "report.json"), encoding="utf-8") as file:
             report = json.load(file)
         assert set(report["classes"]) == {"prose", "code", "docs", "chinese", "enumeration"}, set(report["classes"])
-        assert report["backbone"]["steps"] == 30 and report["draft"]["steps"] == 20
+        assert report["backbone"]["steps"] == 60 and report["draft"]["steps"] == 20
         if tool:
             done = subprocess.run([tool, "inspect", os.path.join(out, "checkpoint")], capture_output=True, text=True)
             assert done.returncode == 0, done.stderr

@@ -68,7 +68,7 @@ class Run:
         self.model = Backbone(c, self.bundle.compressed).to(self.device)
         self.drafter_switches = Switches()
         self.drafter = Drafter(c, self.drafter_switches).to(self.device)
-        self.micro, self.facts = min(args.micro, args.batch), {"seed": args.seed, "config": args.config, "torch": torch.__version__}
+        self.micro, self.facts = min(args.micro, args.batch), {"seed": args.seed, "config": args.config, "torch": str(torch.__version__)}
         self.facts["device"] = torch.cuda.get_device_name() if self.device.type == "cuda" else "cpu"
         os.makedirs(args.out, exist_ok=True)
 
@@ -184,7 +184,7 @@ def bake(module):
 class OwnText:
     """Continuations that the target makes of training text, half greedy and half sampled, made anew now and then."""
 
-    def __init__(self, run, prompts=1024, before=64, made=192):
+    def __init__(self, run, prompts=4096, before=64, made=192):
         if run.device.type == "cpu":
             prompts, before, made = 4, 16, 12
         self.run, self.made, self.before = run, made, before
@@ -193,9 +193,9 @@ class OwnText:
         self.count, self.ids = prompts, None
 
     def refresh(self):
+        temperature = torch.tensor([0.0, 0.8]).repeat(self.count // 2).to(self.run.device)
         with evaluate.autocast(self.run.device):
-            halves = [generate(self.run.model, self.source.draw(self.count), self.made, t, self.generator) for t in (0.0, 0.8)]
-        self.ids = torch.cat(halves)
+            self.ids = generate(self.run.model, self.source.draw(self.count), self.made, temperature, self.generator)
 
     def draw(self, count, random):
         return self.ids[torch.from_numpy(random.integers(0, len(self.ids), count)).to(self.ids.device)]
@@ -231,15 +231,15 @@ def train_draft(run):
     clock.start()
     while (progress := clock.progress()) < 1:
         run.drafter_switches.weights = progress >= 0.85
-        if progress - refreshed > 0.2:
+        if progress - refreshed > 0.25:
             refreshed = progress
             own.refresh()
-        text = clock.step % 2 == 0
+        text = clock.step % 3 == 0  # what it will draft is the target's own text, so most of what it learns from is
         ids = batches.draw(args.batch) if text else own.draw(args.batch, random)
         hits = draft_step(run, ids, 8 if text else own.before, random)
         optimiser.step(rate(progress))
         clock.step += 1
-        if clock.step % 20 < 2:
+        if clock.step % 30 < 2:
             print(f"draft {clock.step:5} {progress:5.1%} {'text' if text else 'own '} hits {[round(h, 3) for h in hits.tolist()]} {clock.seconds():.0f} s", flush=True)
     run.drafter_switches.weights = False
     run.facts["draft"] = {"steps": clock.step, "seconds": round(clock.seconds(), 1), "last_hits": [round(h, 4) for h in hits.tolist()]}
