@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <numeric>
 
 namespace rota {
@@ -57,6 +58,7 @@ std::string nearest(std::string_view word, std::span<const std::string_view> can
 
 Status parse_flags(std::span<const char* const> arguments, const std::vector<Flag>& flags,
                    std::set<std::string>* given) {
+  std::map<std::string, std::string> seen;  // by flag, as it was written
   for (size_t i = 0; i < arguments.size(); ++i) {
     std::string word = arguments[i];
     if (word.rfind("--", 0) != 0) {
@@ -80,6 +82,11 @@ Status parse_flags(std::span<const char* const> arguments, const std::vector<Fla
         return Status(Code::kUsage, word + " needs a value: " + word + " " + flag->value);
       }
       value = arguments[++i];
+    }
+    const auto [earlier, is_new] = seen.emplace(word, value);
+    if (!is_new && flag->value != nullptr && !flag->repeats) {
+      return Status(Code::kUsage, word + " is given twice, as \"" + earlier->second +
+                                      "\" and as \"" + value + "\": keep one of them");
     }
     ROTA_RETURN_IF_ERROR(flag->set(value).with_context(word));
     if (given != nullptr) given->insert(word);

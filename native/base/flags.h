@@ -29,9 +29,11 @@ struct Flag {
   // Errors say what is wrong with the value; the flag's name is put in front.
   std::function<Status(const std::string&)> set;
   std::vector<FlagVariable> variables = {};
+  bool repeats = false;  // each time adds a value
 };
 
-// kUsage: one line. The names of the flags that were there go to `given`.
+// kUsage: one line. A value that is given twice is refused, even twice the same: which was meant
+// cannot be known. The names of the flags that were there go to `given`.
 Status parse_flags(std::span<const char* const> arguments, const std::vector<Flag>& flags,
                    std::set<std::string>* given = nullptr);
 std::string flags_help(const std::vector<Flag>& flags);

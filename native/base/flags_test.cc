@@ -52,6 +52,28 @@ TEST_CASE("mistakes are usage errors that name the flag") {
   CHECK(parse({"--slots", "bad"}).status.code() == Code::kUsage);
 }
 
+TEST_CASE("a value that is given twice is refused with both, a switch may be repeated") {
+  const Parsed twice = parse({"--slots", "1", "--help", "--slots=2"});
+  CHECK(twice.status.code() == Code::kUsage);
+  CHECK(twice.status.message() ==
+        "--slots is given twice, as \"1\" and as \"2\": keep one of them");
+  CHECK(!parse({"--slots=1", "--slots=1"}).status.ok());
+  CHECK(parse({"--help", "--help"}).status.ok());
+  int files = 0;
+  const std::vector<Flag> flags = {{"--from",
+                                    "FILE",
+                                    "",
+                                    [&files](const std::string&) {
+                                      ++files;
+                                      return Status();
+                                    },
+                                    {},
+                                    true}};
+  const std::vector<const char*> words = {"--from=a", "--from", "b"};
+  CHECK(parse_flags(words, flags).ok());
+  CHECK(files == 2);
+}
+
 TEST_CASE("numbers are whole, finite and in range") {
   CHECK(parse_int("7", 0, 9).value() == 7);
   CHECK(parse_int("10", 0, 9).status().message() == "10 is not in 0..9");
@@ -121,7 +143,7 @@ TEST_CASE("a variable gives the value of a flag that is not on the command line"
   CHECK(given.window == 4);
   CHECK(given.found.value().size() == 1);
   std::set<std::string> names;
-  const std::vector<const char*> words = {"--window=1", "--window", "2"};
+  const std::vector<const char*> words = {"--window=1"};
   const std::vector<Flag> flags = {
       {"--window", "N", "", [](const std::string&) { return Status(); }}};
   CHECK(parse_flags(words, flags, &names).ok());

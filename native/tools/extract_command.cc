@@ -15,9 +15,12 @@ namespace rota {
 namespace {
 
 std::vector<Flag> extract_flags(ExtractOptions& o) {
-  return {{"--from", "PATH...",
+  return {{"--from",
+           "PATH...",
            "the safetensors files with the Engram tables, or the folder that holds them",
-           [&o](const std::string& v) { return o.from.push_back(v), Status(); }},
+           [&o](const std::string& v) { return o.from.push_back(v), Status(); },
+           {},
+           true},
           {"--out", "FILE", "the GGUF to write; STEM.engram.gguf is found beside STEM.gguf",
            [&o](const std::string& v) { return o.out = v, Status(); }},
           {"--verify", "on|off", "compare every byte with its source at the end (default on)",

@@ -33,8 +33,12 @@ Status set_rows(Arguments& a, const std::string& value) {
 
 std::vector<Flag> rank_flags(Arguments& a) {
   return {
-      {"--routes", "FILE...", "routes that rota-strata --dump-routes wrote, of one model",
-       [&a](const std::string& v) { return a.routes.push_back(v), Status(); }},
+      {"--routes",
+       "FILE...",
+       "routes that rota-strata --dump-routes wrote, of one model",
+       [&a](const std::string& v) { return a.routes.push_back(v), Status(); },
+       {},
+       true},
       {"--out", "FILE", "the rank file, for rota-strata --rank",
        [&a](const std::string& v) { return a.out = v, Status(); }},
       {"--rows", "KIND", "count the rows of decode (default), prompt, or all",

@@ -19,6 +19,7 @@ test.each([
     2,
     '--slots: "64" has no unit: write 64x for a count of experts, 64MiB, 64GiB or a share such as 25%',
   ],
+  [['--slots', '1%', '--slots=2%'], 2, '--slots is given twice, as "1%" and as "2%": keep one of them'],
   [['--slots', '120%'], 2, '--slots: "120%" is more than 100%'],
   [
     ['--arena', '5MB'],

@@ -124,6 +124,18 @@ export function runStrata(
   return { code: status, signal, stdout, stderr };
 }
 
+/** The engine refuses a flag that is given twice; a test's own knobs stand for those that it shares with others. */
+function lastOfEach(args: readonly string[]): string[] {
+  const flags = new Map<string, string[]>();
+  for (const [i, word] of args.entries()) {
+    if (!word.startsWith('--')) continue;
+    const [name = word] = word.split('=');
+    const value = args[i + 1];
+    flags.set(name, value === undefined || value.startsWith('--') ? [word] : [word, value]);
+  }
+  return [...flags.values()].flat();
+}
+
 export class Strata implements AsyncDisposable {
   readonly child: ChildProcessWithoutNullStreams;
   readonly events: Json[] = [];
@@ -138,7 +150,7 @@ export class Strata implements AsyncDisposable {
     env: Readonly<Record<string, string>> = {},
     prefix: readonly string[] = [],
   ) {
-    const [program = binary, ...words] = [...prefix, binary, ...args];
+    const [program = binary, ...words] = [...prefix, binary, ...lastOfEach(args)];
     this.child = spawn(program, words, { env: { ...process.env, ...env } });
     this.child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr += text;
