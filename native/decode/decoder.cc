@@ -250,49 +250,4 @@ std::string Decoder::logits_digest(int row) const {
   return sha256_hex(parts_.model->logits(row), vocab * sizeof(float));
 }
 
-Result<ScoreResult> Decoder::score(const ScoreRequest& request,
-                                   const std::atomic<bool>& cancelled) {
-  Model& model = *parts_.model;
-  if (request.tokens.size() < 2) {
-    return Status(Code::kBadRequest,
-                  "score needs at least 2 tokens, got " + std::to_string(request.tokens.size()));
-  }
-  ROTA_RETURN_IF_ERROR(check_tokens(request.tokens, "tokens"));
-  if (request.tokens.size() > static_cast<size_t>(model.options().ctx)) {
-    return Status(Code::kBadRequest, std::to_string(request.tokens.size()) +
-                                         " tokens, the context holds " +
-                                         std::to_string(model.options().ctx) + " (--ctx)");
-  }
-  ROTA_RETURN_IF_ERROR(model.truncate(0));
-  ScoreResult result;
-  const int64_t start = now_ns();
-  const std::span<const int> tokens(request.tokens);
-  const auto vocab = static_cast<size_t>(model.config().vocab);
-  const auto batch =
-      static_cast<size_t>(std::min(options_.prompt_batch, model.options().max_logit_rows));
-  for (size_t at = 0; at < tokens.size(); at += batch) {
-    if (cancelled) return Status(Code::kCancelled, "cancelled");
-    const auto chunk = tokens.subspan(at, std::min(batch, tokens.size() - at));
-    PassRecord pass;
-    ROTA_RETURN_IF_ERROR(forward(chunk, PassKind::kPrefill, 0, pass));
-    for (size_t r = 0; r < chunk.size(); ++r) {
-      const std::span<const float> logits(model.logits(static_cast<int>(r)), vocab);
-      const int best = argmax(logits);
-      if (at + r + 1 == tokens.size()) {
-        result.next = best;
-        result.logits_sha256 = logits_digest(static_cast<int>(r));
-        break;
-      }
-      const auto largest = static_cast<double>(logits[static_cast<size_t>(best)]);
-      double sum = 0;
-      for (const float v : logits) sum += std::exp(static_cast<double>(v) - largest);
-      const auto token = static_cast<size_t>(tokens[at + r + 1]);
-      result.logprobs.push_back(static_cast<double>(logits[token]) - largest - std::log(sum));
-      result.top1.push_back(best);
-    }
-  }
-  result.ns = now_ns() - start;
-  return result;
-}
-
 }  // namespace rota

@@ -49,11 +49,13 @@ class Decoder {
                                   const std::atomic<bool>& cancelled, const TokenSink& sink);
   // From the next request on; nullptr writes none.
   void write_ledger(Ledger* ledger) { parts_.ledger = ledger; }
+  // kIo for the file of logits that was asked for: nothing of it stays then.
   Result<ScoreResult> score(const ScoreRequest& request, const std::atomic<bool>& cancelled);
 
  private:
   struct Marks;  // the growing counters of the model at the start of a pass
   Status check(const GenerateRequest& request) const;
+  Status check(const ScoreRequest& request) const;
   Status check_tokens(const std::vector<int>& tokens, const char* what) const;
   Status read_prompt(const GenerateRequest& request, const std::atomic<bool>& cancelled,
                      GenerateResult& result, int* last_row);

@@ -1,6 +1,11 @@
 // How a request ends and is refused, and scoring.
+#include <array>
 #include <cmath>
+#include <cstring>
+#include <filesystem>
 
+#include "base/sha256.h"
+#include "decode/logits_file.h"
 #include "decode/toy_model.h"
 
 namespace rota {
@@ -110,6 +115,99 @@ TEST_CASE("scoring gives log-probabilities, best tokens and the same numbers for
   request.tokens = {3};
   CHECK(bench.decoder(0).score(request, bench.cancelled).status().message() ==
         "score needs at least 2 tokens, got 1");
+}
+
+TEST_CASE("scored tokens are read as decode reads them from where that is asked, one a pass") {
+  Bench bench;
+  Decoder decoder = bench.decoder(0);
+  ScoreRequest request;
+  request.tokens = {3, 4, 5, 2, 6, 0, 3};
+  const auto as_prompt = decoder.score(request, bench.cancelled);
+  REQUIRE(as_prompt.ok());
+  CHECK(as_prompt.value().prompt_sha256 == as_prompt.value().logits_sha256);
+  request.decode_from = 3;
+  bench.experts.passes.clear();
+  const auto r = decoder.score(request, bench.cancelled);
+  REQUIRE(r.ok());
+  CHECK(bench.experts.passes == std::vector<PassKind>{PassKind::kPrefill, PassKind::kDecode,
+                                                      PassKind::kDecode, PassKind::kDecode,
+                                                      PassKind::kDecode});
+  // The toy's experts change nothing, so the numbers are the same.
+  CHECK(r.value().logprobs == as_prompt.value().logprobs);
+  CHECK(r.value().top1 == as_prompt.value().top1);
+  CHECK(r.value().logits_sha256 == as_prompt.value().logits_sha256);
+  const auto last = ToyModel::row({4, 5}, 0);
+  CHECK(r.value().prompt_sha256 == sha256_hex(last.data(), last.size() * sizeof(float)));
+  for (const int from : {0, 7}) {
+    request.decode_from = from;
+    CHECK(decoder.score(request, bench.cancelled).status().message() ==
+          "decode_from is " + std::to_string(from) + ": 1..6 of these tokens");
+  }
+  request.decode_from.reset();
+  request.logits_from = 6;
+  CHECK(decoder.score(request, bench.cancelled).status().message() ==
+        "logits_from is 6: 0..5 of these tokens");
+}
+
+TEST_CASE("a logits file holds the rows that were asked for, and its own digest") {
+  Bench bench;
+  TempDir folder;
+  Decoder decoder = bench.decoder(0);
+  ScoreRequest request;
+  request.tokens = {3, 4, 5, 2, 6, 0, 3};
+  request.logits_out = folder / "rows";
+  request.logits_from = 2;
+  const auto r = decoder.score(request, bench.cancelled);
+  REQUIRE(r.ok());
+  REQUIRE(r.value().logits_file);
+  CHECK(r.value().logits_file->first_row == 2);
+  CHECK(r.value().logits_file->rows == 4);
+  const std::string bytes = read_file(request.logits_out);
+  REQUIRE(bytes.size() == 64 + 4 * kVocab * sizeof(float));
+  CHECK(bytes.substr(0, 8) == "ROTALGTS");
+  std::array<uint32_t, 6> words;
+  std::memcpy(words.data(), bytes.data() + 8, sizeof words);
+  CHECK(words == std::array<uint32_t, 6>{1, kVocab, 2, 4, 0, 0});
+  std::string expected;
+  for (int row = 2; row < 6; ++row) {
+    const auto at = static_cast<size_t>(row);
+    const auto logits = ToyModel::row({request.tokens[at - 1], request.tokens[at]}, 0);
+    expected.append(reinterpret_cast<const char*>(logits.data()), logits.size() * sizeof(float));
+  }
+  CHECK(bytes.substr(64) == expected);
+  const std::string digest = sha256_hex(expected.data(), expected.size());
+  CHECK(r.value().logits_file->sha256 == digest);
+  CHECK(hex([&] {
+          Sha256::Digest stored;
+          std::memcpy(stored.data(), bytes.data() + 32, stored.size());
+          return stored;
+        }()) == digest);
+
+  // Never over what somebody else wrote.
+  const Status again = decoder.score(request, bench.cancelled).status();
+  CHECK(again.code() == Code::kIo);
+  CHECK(again.message() == "logits_out " + request.logits_out + ": cannot be made: File exists");
+}
+
+TEST_CASE("nothing stays of a logits file that could not be written whole") {
+  Bench bench;
+  TempDir folder;
+  Decoder decoder = bench.decoder(0);
+  ScoreRequest request;
+  request.tokens = {3, 4, 5};
+  request.logits_out = folder / "rows";
+  bench.experts.fail = true;
+  CHECK(decoder.score(request, bench.cancelled).status().message() == "disk on fire");
+  CHECK(!std::filesystem::exists(request.logits_out));
+  bench.experts.fail = false;
+  request.logits_out = "/proc/rows";
+  CHECK(decoder.score(request, bench.cancelled).status().code() == Code::kIo);
+  const auto file = LogitsFile::create(folder / "huge", 1 << 30, 0, 1 << 30);
+  CHECK(file.status().code() == Code::kIo);
+  CHECK(file.status().message().find("1073741824 rows of 1073741824 logits need "
+                                     "4611686018427387968 bytes, the disk has ") !=
+        std::string::npos);
+  CHECK(!std::filesystem::exists(folder / "huge"));
 }
 
 }  // namespace rota

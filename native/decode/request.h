@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,18 @@ struct GenerateResult {
 struct ScoreRequest {
   int64_t id = 0;
   std::vector<int> tokens;
+  // Tokens before it are read as a prompt, the others one a pass as decode reads them, with the
+  // routing of decode. Absent: all are the prompt's.
+  std::optional<int> decode_from;
+  // A file for the whole logits of rows logits_from .. tokens - 2; empty = none.
+  std::string logits_out;
+  int logits_from = 0;
+};
+
+// What a logits file holds, so that its reader can tell it from another one.
+struct LogitsFileFacts {
+  std::string path, sha256;  // of the rows
+  int first_row = 0, rows = 0;
 };
 
 // Position i says what the model thinks of tokens[i + 1] after tokens[0..i].
@@ -83,6 +96,8 @@ struct ScoreResult {
   std::vector<int> top1;         // [tokens - 1]
   int next = 0;                  // the greedy token after the last
   std::string logits_sha256;     // of the last row
+  std::string prompt_sha256;     // of the last row that was read as a prompt
+  std::optional<LogitsFileFacts> logits_file;
   int64_t ns = 0;
 };
 

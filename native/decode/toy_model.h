@@ -20,7 +20,7 @@ inline constexpr int kVocab = 7, kLayers = 3, kTopK = 2;
 // Counts its lookups and computes nothing.
 class CountingExperts : public CountedExperts {
  public:
-  void begin_pass(PassKind, int) override {}
+  void begin_pass(PassKind kind, int) override { passes.push_back(kind); }
   const float* selection_bias(int) override { return nullptr; }
   void hint(int, int, int, const int*) override {}
   Status run(int, int rows, int top_k, const int*, const float*, const float*, float*) override {
@@ -34,6 +34,7 @@ class CountingExperts : public CountedExperts {
     return tally;
   }
   bool fail = false;
+  std::vector<PassKind> passes;
 
  private:
   ExpertTally tally_;
@@ -53,9 +54,10 @@ class ToyModel : public Model {
   void set_image_id(int id) { config_.image_id = id; }
   const ModelOptions& options() const override { return options_; }
   bool can_draft() const override { return true; }
-  Status forward(std::span<const int> tokens, PassKind, RoutedExperts& experts,
+  Status forward(std::span<const int> tokens, PassKind kind, RoutedExperts& experts,
                  int first_logit_row) override {
     REQUIRE(first_logit_row >= 0);
+    experts.begin_pass(kind, static_cast<int>(tokens.size()));
     REQUIRE(first_logit_row <= static_cast<int>(tokens.size()));
     logits_.clear();
     first_ = first_logit_row;

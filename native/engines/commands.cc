@@ -91,6 +91,17 @@ class Fields {
     fail(std::string(name) + " must be true or false, got " + shown(object_[name]));
     return fallback;
   }
+  // Empty when it is not there; a field that is there holds a word.
+  std::string text(const char* name) {
+    if (!has(name)) return {};
+    const json& value = object_[name];
+    if (value.is_string() && !value.get_ref<const std::string&>().empty() &&
+        value.get_ref<const std::string&>().find('\0') == std::string::npos) {
+      return value.get<std::string>();
+    }
+    fail(std::string(name) + " must be a path, got " + shown(value));
+    return {};
+  }
   std::vector<int> ids(const char* name, bool required) {
     std::vector<int> out;
     if (!has(name)) {
@@ -142,10 +153,20 @@ void read_generate(Fields& fields, Command& command) {
 }
 
 void read_score(Fields& fields, Command& command) {
-  static constexpr std::array<std::string_view, 3> kNames = {"id", "op", "tokens"};
+  static constexpr std::array<std::string_view, 6> kNames = {
+      "id", "op", "tokens", "decode_from", "logits_out", "logits_from"};
   fields.allow_only(kNames);
-  command.score.id = command.id.value_or(0);
-  command.score.tokens = fields.ids("tokens", true);
+  ScoreRequest& request = command.score;
+  request.id = command.id.value_or(0);
+  request.tokens = fields.ids("tokens", true);
+  if (fields.has("decode_from")) {
+    request.decode_from = fields.whole<int>("decode_from", 1, 1, INT_MAX);
+  }
+  request.logits_out = fields.text("logits_out");
+  request.logits_from = fields.whole<int>("logits_from", 0, 0, INT_MAX);
+  if (fields.has("logits_from") && !fields.has("logits_out")) {
+    fields.fail("logits_from without logits_out: there is no file to begin");
+  }
 }
 
 struct OpName {

@@ -138,7 +138,13 @@ std::string score_event(int64_t id, const ScoreResult& r) {
   out["top1"] = r.top1;
   out["next"] = r.next;
   out["sum_logprob"] = total;
-  out["digest"] = {{"logits", r.logits_sha256}};
+  out["digest"] = {{"logits", r.logits_sha256}, {"prompt", r.prompt_sha256}};
+  if (r.logits_file) {
+    out["logits_file"] = {{"path", r.logits_file->path},
+                          {"first_row", r.logits_file->first_row},
+                          {"rows", r.logits_file->rows},
+                          {"sha256", r.logits_file->sha256}};
+  }
   out["ms"] = milliseconds(r.ns);
   return out.dump();
 }
