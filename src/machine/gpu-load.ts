@@ -27,27 +27,36 @@ function within<T extends { monotonicMs: number }>(rows: readonly T[], stretch: 
   );
 }
 
+/** Pids of the engine, and of what the protocol wants beside it; all others are foreign. */
+interface Owners {
+  readonly own: ReadonlySet<number>;
+  readonly background: ReadonlySet<number>;
+}
+
 /** The newest word about each process on one card. `null` when a process hides its pid or its memory. */
 function memoryByOwner(
   apps: readonly TimedComputeApp[],
   uuid: string,
-  own: ReadonlySet<number>,
-): { own: number; foreign: number } | null {
+  owners: Owners,
+): { own: number; foreign: number; background: number } | null {
   const latest = new Map<number, number>();
   for (const app of apps) {
     if (app.uuid !== uuid) continue;
     if (app.pid === null || app.usedBytes === null) return null;
     latest.set(app.pid, app.usedBytes);
   }
-  const sums = { own: 0, foreign: 0 };
-  for (const [pid, bytes] of latest) sums[own.has(pid) ? 'own' : 'foreign'] += bytes;
+  const sums = { own: 0, foreign: 0, background: 0 };
+  for (const [pid, bytes] of latest) {
+    if (owners.background.has(pid)) sums.background += bytes;
+    else sums[owners.own.has(pid) ? 'own' : 'foreign'] += bytes;
+  }
   return sums;
 }
 
 export function gpuLoads(
   samples: readonly TimedGpuSample[],
   apps: readonly TimedComputeApp[] | null,
-  ownPids: ReadonlySet<number>,
+  owners: Owners,
   stretch: Stretch,
 ): GpuLoad[] | null {
   const inside = within(samples, stretch);
@@ -56,14 +65,15 @@ export function gpuLoads(
   return uuids.map((uuid) => {
     const rows = inside.filter((row) => row.uuid === uuid);
     const used = mean(rows.slice(-1).map((row) => row.memoryUsedBytes));
-    const owners = apps === null ? null : memoryByOwner(within(apps, stretch), uuid, ownPids);
+    const memory = apps === null ? null : memoryByOwner(within(apps, stretch), uuid, owners);
     // In a container the list may be empty while the card is full: then nobody knows whose memory it is.
-    const told = owners !== null && used !== null && used - owners.own - owners.foreign < UNEXPLAINED_BYTES;
+    const known = memory === null ? 0 : memory.own + memory.foreign + memory.background;
+    const told = memory !== null && used !== null && used - known < UNEXPLAINED_BYTES;
     return {
       uuid,
       utilizationPercent: mean(rows.map((row) => row.utilizationPercent)),
-      ownMemoryBytes: told ? owners.own : null,
-      foreignMemoryBytes: told ? owners.foreign : null,
+      ownMemoryBytes: told ? memory.own : null,
+      foreignMemoryBytes: told ? memory.foreign : null,
       smClockMhz: mean(rows.map((row) => row.smClockMhz)),
       powerWatts: mean(rows.map((row) => row.powerWatts)),
       temperatureC: mean(rows.map((row) => row.temperatureC)),

@@ -1,27 +1,38 @@
-// Owns one reading of the host's counters, and what two readings say of the time between them. Knows no window and no engine dialect.
+// Owns one reading of the host's counters and of every process. Knows no window and no engine dialect.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import {
   type CpuTicks,
+  type PidStat,
   parseCpuTicks,
   parseDiskReadBytes,
   parseLoadAverage1,
   parseMeminfo,
   parseStorageReadBytes,
-  TICKS_PER_SECOND,
 } from './proc-parse.ts';
-import { familyOf, readPidStat, threadStats } from './processes.ts';
+import { allProcesses, familyOf, threadStats } from './processes.ts';
+
+/**
+ * `own`: the engine's family and Rota's helpers. `background`: load that the protocol itself asks for. `kernel`: its threads, which work
+ * for whoever asked, so mostly for the engine. `foreign`: all the rest.
+ */
+export type Owner = 'own' | 'rota' | 'background' | 'kernel' | 'foreign';
 
 export interface ProcessTicks {
+  readonly owner: Owner;
+  readonly name: string;
+  readonly parent: number;
   readonly startTicks: number;
   readonly ticks: number;
+  /** Of its children that ended. */
+  readonly childTicks: number;
 }
 
 export interface LoadSnapshot {
   readonly monotonicMs: number;
   readonly cpu: CpuTicks | null;
-  /** The engine's family and Rota's helpers, by pid. */
-  readonly own: ReadonlyMap<number, ProcessTicks>;
+  /** By pid. */
+  readonly processes: ReadonlyMap<number, ProcessTicks>;
   /** Engine threads: key `pid/tid`. Empty in a reading that did not ask for them. */
   readonly threads: ReadonlyMap<string, { readonly name: string; readonly ticks: number }>;
   /** Microseconds this process has used: finer than ticks. */
@@ -31,6 +42,8 @@ export interface LoadSnapshot {
   readonly diskReadBytes: number | null;
   /** Bytes the engine's family itself read from storage. */
   readonly engineReadBytes: number | null;
+  /** The same of the background. Null: there is none. */
+  readonly backgroundReadBytes: number | null;
 }
 
 function readOr(path: string): string {
@@ -54,13 +67,25 @@ export interface SnapshotScope {
   readonly engine: number | null;
   /** Helpers that Rota started beside the engine, such as nvidia-smi. */
   readonly helpers: readonly number[];
+  /** Its processes are neither own nor foreign. Null: nothing is asked to run beside. */
+  readonly background: number | null;
   readonly disks: ReadonlySet<string>;
 }
 
-function ticksOf(pid: number): [number, ProcessTicks][] {
-  const stat = readPidStat(pid);
-  if (stat === null) return [];
-  return [[pid, { startTicks: stat.startTicks, ticks: stat.ticks + stat.childTicks }]];
+/** The thread from which the kernel starts its others. */
+const KTHREADD = 2;
+
+type OwnerOf = (stat: PidStat) => Owner;
+
+function ownerIn(scope: SnapshotScope, family: readonly number[], background: readonly number[]): OwnerOf {
+  const own = new Set([...family, ...scope.helpers]);
+  const beside = new Set(background);
+  return ({ pid, parent }) => {
+    if (own.has(pid)) return 'own';
+    if (pid === process.pid) return 'rota';
+    if (beside.has(pid)) return 'background';
+    return pid === KTHREADD || parent === KTHREADD ? 'kernel' : 'foreign';
+  };
 }
 
 function sumOrNull(values: readonly (number | null)[]): number | null {
@@ -80,14 +105,25 @@ export function readHost(
   };
 }
 
-type Scan = Pick<LoadSnapshot, 'own' | 'threads' | 'engineReadBytes'>;
+type Scan = Pick<LoadSnapshot, 'processes' | 'threads' | 'engineReadBytes' | 'backgroundReadBytes'>;
 type Counters = Omit<LoadSnapshot, keyof Scan>;
+
+const readBytesOf = (pids: readonly number[]): number | null =>
+  sumOrNull(pids.map((pid) => parseStorageReadBytes(readOr(`/proc/${pid}/io`))));
 
 /** Looks at every process: milliseconds, on a machine with many. */
 function scanProcesses(scope: SnapshotScope): Scan {
-  const family = scope.engine === null ? [] : familyOf(scope.engine);
+  const all = allProcesses();
+  const family = scope.engine === null ? [] : familyOf(scope.engine, all);
+  const background = scope.background === null ? [] : familyOf(scope.background, all);
+  const ownerOf = ownerIn(scope, family, background);
   return {
-    own: new Map([...family, ...scope.helpers].flatMap(ticksOf)),
+    processes: new Map(
+      all.map((stat) => {
+        const { pid, name, parent, startTicks, ticks, childTicks } = stat;
+        return [pid, { owner: ownerOf(stat), name, parent, startTicks, ticks, childTicks }];
+      }),
+    ),
     threads: new Map(
       family.flatMap((pid) =>
         threadStats(pid).map(
@@ -95,7 +131,8 @@ function scanProcesses(scope: SnapshotScope): Scan {
         ),
       ),
     ),
-    engineReadBytes: sumOrNull(family.map((pid) => parseStorageReadBytes(readOr(`/proc/${pid}/io`)))),
+    engineReadBytes: readBytesOf(family),
+    backgroundReadBytes: readBytesOf(background),
   };
 }
 
@@ -119,62 +156,4 @@ export function readSnapshot(
   }
   const scan = scanProcesses(scope);
   return { ...scan, ...readCounters(scope, monotonicMs) };
-}
-
-/** Fewer ticks than this between two readings and a share would be mostly rounding. */
-const MIN_TICKS = 20;
-
-export interface HostLoad {
-  readonly ownCpuShare: number | null;
-  readonly foreignCpuShare: number | null;
-  readonly threadCpuShare: Readonly<Record<string, number>> | null;
-  readonly rotaCpuShare: number | null;
-  readonly loadAverage1: number | null;
-  readonly memAvailableBytes: number | null;
-  readonly diskReadBytes: number | null;
-}
-
-function ownTicks(start: LoadSnapshot, end: LoadSnapshot): number {
-  let ticks = 0;
-  for (const [pid, after] of end.own) {
-    const before = start.own.get(pid);
-    ticks += after.ticks - (before?.startTicks === after.startTicks ? before.ticks : 0);
-  }
-  return ticks + ((end.rotaMicros - start.rotaMicros) / 1e6) * TICKS_PER_SECOND;
-}
-
-/** Threads of one name are added up: a pool is read as a whole. */
-function threadShares(
-  start: LoadSnapshot,
-  end: LoadSnapshot,
-  seconds: number,
-): Record<string, number> | null {
-  if (end.threads.size === 0 || seconds <= 0) return null;
-  const shares = new Map<string, number>();
-  for (const [key, after] of end.threads) {
-    const ticks = after.ticks - (start.threads.get(key)?.ticks ?? 0);
-    shares.set(after.name, (shares.get(after.name) ?? 0) + ticks / TICKS_PER_SECOND / seconds);
-  }
-  return Object.fromEntries([...shares].sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-export function loadBetween(start: LoadSnapshot, end: LoadSnapshot): HostLoad {
-  const seconds = (end.monotonicMs - start.monotonicMs) / 1000;
-  const total = start.cpu !== null && end.cpu !== null ? end.cpu.total - start.cpu.total : 0;
-  const busy = start.cpu !== null && end.cpu !== null ? end.cpu.busy - start.cpu.busy : 0;
-  const own = ownTicks(start, end);
-  const known = total >= MIN_TICKS;
-  return {
-    ownCpuShare: known ? Math.min(1, own / total) : null,
-    // The two counters tick apart, so their difference may fall a little below nothing.
-    foreignCpuShare: known ? Math.max(0, (busy - own) / total) : null,
-    threadCpuShare: threadShares(start, end, seconds),
-    rotaCpuShare: seconds > 0 ? (end.rotaMicros - start.rotaMicros) / 1e6 / seconds : null,
-    loadAverage1: end.loadAverage1,
-    memAvailableBytes: end.memAvailableBytes,
-    diskReadBytes:
-      start.diskReadBytes !== null && end.diskReadBytes !== null
-        ? end.diskReadBytes - start.diskReadBytes
-        : null,
-  };
 }

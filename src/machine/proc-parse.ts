@@ -8,6 +8,8 @@ export interface CpuTicks {
   /** Not idle and not waiting for a disk. Stolen time is busy: another guest had the core, and we did not. */
   readonly busy: number;
   readonly stolen: number;
+  /** Part of busy: interrupts, which belong to no process. */
+  readonly interrupts: number;
   readonly cores: number;
 }
 
@@ -20,7 +22,8 @@ export function parseCpuTicks(text: string): CpuTicks | null {
     .map(Number);
   // Guest time is already inside user and nice.
   const busy = user + nice + system + irq + softIrq + stolen;
-  return { total: busy + idle + ioWait, busy, stolen, cores: (text.match(/^cpu\d+ /gm) ?? []).length };
+  const cores = (text.match(/^cpu\d+ /gm) ?? []).length;
+  return { total: busy + idle + ioWait, busy, stolen, interrupts: irq + softIrq, cores };
 }
 
 export interface PidStat {

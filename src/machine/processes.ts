@@ -60,12 +60,16 @@ export function membersOf(engine: { readonly group: number | null; readonly leas
   return members;
 }
 
+/** Every process there is: one pass over /proc, so it is read before and after a window, never inside one. */
+export function allProcesses(): PidStat[] {
+  return pidsInProc().flatMap((pid) => readPidStat(pid) ?? []);
+}
+
 /**
- * The process, what it started and what shares its group or session. One pass over /proc, so it is read before and
- * after a window, never inside one. (`task/TID/children` would be cheaper, but kernels may be built without it.)
+ * The process, what it started and what shares its group or session.
+ * (`task/TID/children` would be cheaper than a look at all, but kernels may be built without it.)
  */
-export function familyOf(pid: number): number[] {
-  const all = pidsInProc().flatMap((other) => readPidStat(other) ?? []);
+export function familyOf(pid: number, all: readonly PidStat[] = allProcesses()): number[] {
   const family = new Set([pid]);
   for (let size = 0; size !== family.size; ) {
     size = family.size;

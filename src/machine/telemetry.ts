@@ -6,7 +6,8 @@ import { appendWhole } from '../results/files.ts';
 import type { Clock } from './clock.ts';
 import { gpuLoads } from './gpu-load.ts';
 import type { GpuMonitor } from './gpu-monitor.ts';
-import { type LoadSnapshot, loadBetween, physicalDisks, readHost, readSnapshot } from './load-snapshot.ts';
+import { difference, loadBetween } from './load-between.ts';
+import { type LoadSnapshot, type Owner, physicalDisks, readHost, readSnapshot } from './load-snapshot.ts';
 
 export interface OpenWindow {
   /** Reads the machine again and says what happened since the window opened. */
@@ -16,6 +17,8 @@ export interface OpenWindow {
 export interface Telemetry extends AsyncDisposable {
   /** The process whose family is "own". `null` between runs. */
   watch(engine: number | null): void;
+  /** The process whose family is load that the protocol asks for. `null` when there is none. */
+  watchBackground(pid: number | null): void;
   openWindow(label: { readonly run: string; readonly window: string }): OpenWindow;
   /** Samples that are held in memory go to the file. Never called while a window is open. */
   flush(): void;
@@ -38,6 +41,15 @@ function busyShare(before: LoadSnapshot['cpu'], after: LoadSnapshot['cpu']): num
   return (after.busy - before.busy) / (after.total - before.total);
 }
 
+function gpusBetween(gpus: GpuMonitor, start: LoadSnapshot, end: LoadSnapshot): WindowLoad['gpus'] {
+  const of = (owner: Owner): Set<number> => {
+    const all = [...start.processes, ...end.processes];
+    return new Set(all.flatMap(([pid, each]) => (each.owner === owner ? [pid] : [])));
+  };
+  const stretch = { fromMs: start.monotonicMs, toMs: end.monotonicMs, periodMs: gpus.periodMs };
+  return gpuLoads(gpus.samples, gpus.apps, { own: of('own'), background: of('background') }, stretch);
+}
+
 export function startTelemetry(options: {
   readonly clock: Clock;
   readonly periodMs: number;
@@ -48,6 +60,7 @@ export function startTelemetry(options: {
   const disks = physicalDisks();
   const helpers = gpus?.pids ?? [];
   let engine: number | null = null;
+  let background: number | null = null;
   let timer: NodeJS.Timeout | null = null;
   let rows: Row[] = [];
 
@@ -67,7 +80,7 @@ export function startTelemetry(options: {
 
   function openWindow(label: { readonly run: string; readonly window: string }): OpenWindow {
     if (timer !== null) throw new Error(`telemetry: window ${label.window} opened inside another one`);
-    const scope = { engine, helpers, disks };
+    const scope = { engine, background, helpers, disks };
     const start = readSnapshot(scope, clock.monotonicMs, 'start');
     const lowestMemory: (number | null)[] = [start.memAvailableBytes];
     let lastCpu = start.cpu;
@@ -90,17 +103,12 @@ export function startTelemetry(options: {
         if (timer !== null) clearInterval(timer);
         timer = null;
         const end = readSnapshot(scope, clock.monotonicMs, 'end');
-        const stretch = { fromMs: start.monotonicMs, toMs: end.monotonicMs, periodMs: gpus?.periodMs ?? 0 };
-        const own = new Set([...start.own.keys(), ...end.own.keys()]);
         const load: WindowLoad = {
           ...loadBetween(start, end),
           memAvailableBytes: smallest([...lowestMemory, end.memAvailableBytes]),
-          gpus: gpus?.alive ? gpuLoads(gpus.samples, gpus.apps, own, stretch) : null,
+          gpus: gpus?.alive ? gpusBetween(gpus, start, end) : null,
         };
-        const engineReadBytes =
-          start.engineReadBytes !== null && end.engineReadBytes !== null
-            ? end.engineReadBytes - start.engineReadBytes
-            : null;
+        const engineReadBytes = difference(start.engineReadBytes, end.engineReadBytes);
         rows.push({ t: end.monotonicMs, ...label, sum: load, engineReadBytes });
         return load;
       },
@@ -110,6 +118,9 @@ export function startTelemetry(options: {
   return {
     watch(pid) {
       engine = pid;
+    },
+    watchBackground(pid) {
+      background = pid;
     },
     openWindow,
     flush,

@@ -1,6 +1,6 @@
 // The verdict for programs: a small stable shape, without the sentences.
 
-import type { ArmClassVerdict, Verdict } from '../core/records/verdict.ts';
+import type { ArmClassVerdict, ForeignLoad, Verdict } from '../core/records/verdict.ts';
 import { stableJson } from '../core/stable-json.ts';
 
 type Arm = Pick<
@@ -45,6 +45,8 @@ export interface ReportJson {
   readonly components: Verdict['components'];
   readonly executed: Verdict['executed'];
   readonly decisions: Verdict['decisions'];
+  /** What others did to the measurement. Absent: nothing. */
+  readonly foreignLoad?: ForeignLoad;
 }
 
 export function reportJson(verdict: Verdict): ReportJson {
@@ -86,6 +88,7 @@ export function reportJson(verdict: Verdict): ReportJson {
     components: verdict.components,
     executed: verdict.executed,
     decisions: verdict.decisions,
+    ...(verdict.foreignLoad === undefined ? {} : { foreignLoad: verdict.foreignLoad }),
   };
 }
 

@@ -1,7 +1,7 @@
 // What `rota run` is about to do, before anything runs: arms, order, time, and what it will be able to see.
 
 import { commandLine } from '../core/command-line.ts';
-import { MAX_RERUNS } from '../core/design/guard.ts';
+import { rerunsOf } from '../core/design/guard.ts';
 import { armLabel } from '../core/records/arm-label.ts';
 import type { Plan } from '../core/records/plan.ts';
 import { percent, plural } from '../core/verdict/lines.ts';
@@ -73,11 +73,11 @@ function stopLines({ stop, sweep, margin }: Plan): string[] {
   ];
 }
 
-/** What happens to a run that others disturb, where more than a flag does. */
+/** What happens to a block that others disturb, where more than a flag does. */
 function guardLine({ guards }: Plan): string | null {
   const what = {
     flag: null,
-    rerun: `its run is repeated, at most ${MAX_RERUNS} times; every attempt stays on file`,
+    rerun: `its block is measured again whole, at most ${rerunsOf(guards)} times; every try stays on file`,
     abort: 'the session ends; it can be resumed',
   }[guards.onTrip ?? 'flag'];
   if (what === null) return null;

@@ -49,6 +49,7 @@ const EVENT_TYPES: ReadonlySet<unknown> = new Set<JournalEvent['type']>([
   'run_end',
   'interrupted',
   'aborted',
+  'block_spoilt',
   'decision',
   'session_end',
 ]);

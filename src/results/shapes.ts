@@ -5,7 +5,13 @@ import { z } from 'zod';
 import type { Lookups } from '../core/records/answer.ts';
 import type { Decision } from '../core/records/journal.ts';
 import type { Guards, Plan, PlannedArm, WarmupRule } from '../core/records/plan.ts';
-import type { ArmClassVerdict, Headline, OutputEvidence, Verdict } from '../core/records/verdict.ts';
+import type {
+  ArmClassVerdict,
+  ForeignLoad,
+  Headline,
+  OutputEvidence,
+  Verdict,
+} from '../core/records/verdict.ts';
 
 const text = z.string();
 const number = z.number();
@@ -125,6 +131,22 @@ const headline = z.object({
   line: text,
 }) satisfies z.ZodType<Headline>;
 
+const foreignLoad = z.object({
+  spoilt: z.array(z.object({ block: count, try: count, run: text, reason: text })).readonly(),
+  disturbed: z
+    .array(
+      z.object({
+        block: count,
+        tries: count,
+        foreignCores: known,
+        foreignCpuShare: known,
+        stolenCores: known,
+        programs: z.array(z.object({ name: text, cores: number })).readonly(),
+      }),
+    )
+    .readonly(),
+}) satisfies z.ZodType<ForeignLoad>;
+
 const verdict = z.object({
   schemaVersion: z.literal(1),
   protocol: text,
@@ -140,6 +162,7 @@ const verdict = z.object({
   headlines: z.array(headline).readonly(),
   components: z.array(z.object({ class: text, request: known, run: known, block: known })).readonly(),
   ceilings: z.object({ memoryReadBytesPerSec: known, fileReadBytesPerSec: known }),
+  foreignLoad: foreignLoad.exactOptional(),
   warnings: texts,
   journalSha256: text,
 }) satisfies z.ZodType<Verdict>;
@@ -179,6 +202,7 @@ const guards = z.object({
   foreignCpuShare: number,
   foreignGpuPercent: number,
   onTrip: z.enum(['flag', 'rerun', 'abort']).exactOptional(),
+  maxReruns: count.exactOptional(),
 }) satisfies z.ZodType<Guards>;
 
 const plan = z.object({

@@ -1,11 +1,11 @@
-// Owns the rotation itself: every planned run of every block once, what failed or was disturbed again at the end of its block, and when
-// to give up an arm or the session.
+// Owns the rotation itself: every planned run of every block once, what failed again at the end of its block, a block that others
+// spoilt again as a whole, and when to give up an arm or the session.
 
-import { MAX_RERUNS } from '../core/design/guard.ts';
+import { rerunsOf } from '../core/design/guard.ts';
 import type { Plan, PlannedRun } from '../core/records/plan.ts';
 import { decisionAfter } from '../core/verdict/decide.ts';
 import { leftOutArms } from '../core/verdict/looks.ts';
-import { decisionsOf, replay, runsLeftInPlan } from '../core/verdict/replay.ts';
+import { decisionsOf, replay, runsLeftInPlan, spoiltTries } from '../core/verdict/replay.ts';
 import { utcOf } from '../machine/clock.ts';
 import type { SessionContext } from './context.ts';
 import type { Interrupted } from './interrupts.ts';
@@ -30,8 +30,6 @@ interface Tally {
   /** Arms that failed every attempt at a run in this session and never gave a good one. */
   readonly hopeless: Set<string>;
   readonly starts: Map<string, number>;
-  /** How often the guard ended an attempt at a run, in all sessions. */
-  readonly trips: Map<string, number>;
 }
 
 function countOne(counts: Map<string, number>, run: string): void {
@@ -40,22 +38,20 @@ function countOne(counts: Map<string, number>, run: string): void {
 
 function tallyOf(context: SessionContext, done: ReadonlySet<string>): Tally {
   const starts = new Map<string, number>();
-  const trips = new Map<string, number>();
   for (const event of context.journal.events) {
     if (event.type === 'run_start') countOne(starts, event.run);
-    if (event.type === 'run_end' && event.tripped !== undefined) countOne(trips, event.run);
   }
   const proven = new Set(context.plan.runs.filter((run) => done.has(run.id)).map((run) => run.arm));
-  return { proven, hopeless: new Set(), starts, trips };
+  return { proven, hopeless: new Set(), starts };
 }
 
-/** By the plan and by how often others disturbed this run; the arm and its rates have no say. */
-function heedsGuard({ plan }: SessionContext, run: PlannedRun, tally: Tally): boolean {
+/** By the plan and by how often others spoilt this block, in all sessions; the arm and its rates have no say. */
+function heedsGuard({ plan, journal }: SessionContext, { block }: PlannedRun): boolean {
   switch (plan.guards.onTrip ?? 'flag') {
     case 'flag':
       return false;
     case 'rerun':
-      return (tally.trips.get(run.id) ?? 0) < MAX_RERUNS;
+      return spoiltTries(journal.events, block) < rerunsOf(plan.guards);
     case 'abort':
       return true;
   }
@@ -64,28 +60,41 @@ function heedsGuard({ plan }: SessionContext, run: PlannedRun, tally: Tally): bo
 async function attempt(context: SessionContext, run: PlannedRun, tally: Tally): ReturnType<typeof runOnce> {
   countOne(tally.starts, run.id);
   const number = tally.starts.get(run.id) ?? 1;
-  const outcome = await runOnce(context, { run, heedsGuard: heedsGuard(context, run, tally) }, number);
+  const outcome = await runOnce(context, { run, heedsGuard: heedsGuard(context, run) }, number);
   if (outcome.status === 'ok') tally.proven.add(run.arm);
   if (outcome.status === 'void')
     context.progress.tell('stop', { note: `${run.id} is void: ${outcome.reason}` });
-  if (outcome.status === 'tripped') {
-    countOne(tally.trips, run.id);
+  if (outcome.status === 'tripped')
     context.progress.tell('stop', { note: `${run.id} was disturbed: ${outcome.reason}` });
-  }
   return outcome;
 }
 
+/** What is left of a block, and all of it again for as long as others spoil it and the guard may ask for that. */
+async function runBlock(context: SessionContext, block: number, tally: Tally): Promise<BlocksOutcome> {
+  for (;;) {
+    const { plan, journal, progress } = context;
+    const done = runsDone(plan, journal.events);
+    const runs = runsLeftInPlan(plan, journal.events).filter(
+      (run) => run.block === block && !done.has(run.id),
+    );
+    progress.again(runs);
+    const outcome = await tryBlock(context, runs, tally);
+    if (outcome.status !== 'spoilt') return outcome;
+    progress.tell('stop', { note: `block ${block} is measured again, whole` });
+  }
+}
+
 /**
- * One block: its runs in the planned order, then those that failed once more and those that others disturbed, until they are quiet or
- * kept as they are. An arm that fails twice without ever having run is not started again in this session: its runs stay missing,
- * the others go on, and a resume tries it anew.
+ * One try at a block: its runs in the planned order, then those that failed once more. An arm that fails twice without ever having run
+ * is not started again in this session: its runs stay missing, the others go on, and a resume tries it anew.
  */
-async function runBlock(
+async function tryBlock(
   context: SessionContext,
   runs: readonly PlannedRun[],
   tally: Tally,
-): Promise<BlocksOutcome> {
+): Promise<BlocksOutcome | { readonly status: 'spoilt' }> {
   const failures = new Map<string, number>();
+  const spoiltBefore = spoiltTries(context.journal.events, runs[0]?.block ?? 0);
   for (let todo = runs; todo.length > 0; ) {
     const again: PlannedRun[] = [];
     for (const run of todo) {
@@ -94,9 +103,11 @@ async function runBlock(
       if (outcome.status === 'interrupted') return outcome;
       if (outcome.status === 'tripped' && context.plan.guards.onTrip === 'abort')
         return { status: 'aborted', reason: `${outcome.reason} of ${run.id}` };
-      if (outcome.status === 'void') countOne(failures, run.id);
-      const isOpen = outcome.status === 'tripped' || (failures.get(run.id) ?? 0) < ATTEMPTS;
-      if (outcome.status !== 'ok' && isOpen) again.push(run);
+      // Not by the outcome: a disturbed run whose engine then did not go away is void, and its block is spoilt all the same.
+      if (spoiltTries(context.journal.events, run.block) > spoiltBefore) return { status: 'spoilt' };
+      if (outcome.status !== 'void') continue;
+      countOne(failures, run.id);
+      if ((failures.get(run.id) ?? 0) < ATTEMPTS) again.push(run);
     }
     todo = again;
   }
@@ -126,15 +137,11 @@ function decide({ plan, journal, clock, progress }: SessionContext, block: numbe
 
 export async function runBlocks(context: SessionContext): Promise<BlocksOutcome> {
   const { plan, journal } = context;
-  const done = runsDone(plan, journal.events);
-  const tally = tallyOf(context, done);
+  const tally = tallyOf(context, runsDone(plan, journal.events));
   // By decisions of an earlier session.
   for (const arm of leftOutArms(decisionsOf(journal.events)).keys()) context.progress.giveUp(arm);
   for (let block = 1; block <= plan.blocks; block++) {
-    const missing = runsLeftInPlan(plan, journal.events).filter(
-      (run) => run.block === block && !done.has(run.id),
-    );
-    const outcome = await runBlock(context, missing, tally);
+    const outcome = await runBlock(context, block, tally);
     if (outcome.status !== 'finished') return outcome;
     decide(context, block);
   }

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { trips } from '../core/design/guard.ts';
 import { EngineError } from '../core/errors.ts';
 import type { PlannedArm, PlannedRun } from '../core/records/plan.ts';
+import { spoiltTries } from '../core/verdict/replay.ts';
 import { type EngineSession, openSession } from '../engines/session.ts';
 import type { StopReport } from '../engines/stop.ts';
 import { utcOf } from '../machine/clock.ts';
@@ -16,7 +17,7 @@ import { GuardTripped } from './guard-tripped.ts';
 import { Interrupted } from './interrupts.ts';
 import { logShapeSha256 } from './log-shape.ts';
 import { warmUp } from './warm-up.ts';
-import { type RunningEngine, runWindow, tokPerSec } from './window.ts';
+import { type RunningEngine, runWindow, tokPerSec, type WindowEvent } from './window.ts';
 
 export type RunOutcome =
   | { readonly status: 'ok' }
@@ -95,10 +96,33 @@ async function measure(
       const event = await runWindow(context, engine, { kind: 'measure', class: name, prompt });
       context.journal.sync();
       const [trip] = heedsGuard ? trips(event.load, context.plan.guards) : [];
-      if (trip !== undefined) throw new GuardTripped(trip.text, `${name} ${prompt.id}`);
+      if (trip !== undefined) throw disturbed(context, run, event, `${trip.text} in ${name} ${prompt.id}`);
       context.progress.tell('measure', { class: name, tokPerSec: tokPerSec(event) });
     }
   }
+}
+
+/** On file before the engine is stopped: whatever happens then, no run of this try counts. */
+function disturbed(
+  context: SessionContext,
+  run: PlannedRun,
+  event: WindowEvent,
+  reason: string,
+): GuardTripped {
+  const { journal, plan, clock } = context;
+  if (plan.guards.onTrip === 'rerun') {
+    journal.append({
+      type: 'block_spoilt',
+      utc: utcOf(clock),
+      block: run.block,
+      try: spoiltTries(journal.events, run.block) + 1,
+      run: run.id,
+      reason,
+      foreignPrograms: event.load.foreignPrograms ?? [],
+    });
+    journal.sync();
+  }
+  return new GuardTripped(reason);
 }
 
 async function work(context: SessionContext, measured: Measured, session: EngineSession): Promise<void> {

@@ -6,7 +6,8 @@ import { EngineError, UserError } from '../core/errors.ts';
 import type { OnTrip, Plan } from '../core/records/plan.ts';
 import { type Environment, inheritedNotice } from '../engines/environment.ts';
 import type { Clock } from '../machine/clock.ts';
-import { loadBetween, physicalDisks, readSnapshot } from '../machine/load-snapshot.ts';
+import { loadBetween } from '../machine/load-between.ts';
+import { physicalDisks, readSnapshot } from '../machine/load-snapshot.ts';
 import type { EngineDescriptor } from '../schema/descriptor.ts';
 
 /** Journal, telemetry and logs of a long session stay far below this. */
@@ -65,7 +66,7 @@ const LOOK_MS = 500;
 
 const AS_PLANNED: Readonly<Record<OnTrip, string>> = {
   flag: 'will be flagged',
-  rerun: 'will have their run repeated',
+  rerun: 'will have their block measured again',
   abort: 'will end the session',
 };
 
@@ -75,7 +76,7 @@ export async function foreignLoadNow(
   clock: Clock,
   helpers: readonly number[],
 ): Promise<string | null> {
-  const scope = { engine: null, helpers, disks: physicalDisks() };
+  const scope = { engine: null, background: null, helpers, disks: physicalDisks() };
   const start = readSnapshot(scope, clock.monotonicMs, 'start');
   await clock.sleep(LOOK_MS);
   const { foreignCpuShare } = loadBetween(start, readSnapshot(scope, clock.monotonicMs, 'end'));

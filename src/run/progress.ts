@@ -32,6 +32,8 @@ export interface ProgressMeter {
   begin(run: PlannedRun, attempt: number): void;
   tell(phase: Phase, more?: Partial<Pick<Progress, 'class' | 'tokPerSec' | 'note'>>): void;
   end(run: PlannedRun, isOk: boolean): void;
+  /** Done, but others spoilt it: they are run again. */
+  again(runs: readonly PlannedRun[]): void;
   /** Runs of the arm that are left will not be started: they take no time. */
   giveUp(arm: string): void;
 }
@@ -99,6 +101,9 @@ export function createProgressMeter(
         left.delete(run.id);
       }
       if (current !== null) current.isOn = false;
+    },
+    again(runs) {
+      for (const run of runs) left.set(run.id, run.arm);
     },
     giveUp(arm) {
       givenUp.add(arm);

@@ -1,6 +1,7 @@
 // A protocol file: which engine, model, arms and workloads, how many blocks in which order, and by which rules.
 
 import { z } from 'zod';
+import { MAX_RERUNS } from '../core/design/guard.ts';
 import type { ArbitrationRule, Guards, Sampling, WarmupRule } from '../core/records/plan.ts';
 import { nameHint } from './nearest.ts';
 import {
@@ -117,7 +118,8 @@ const protocolShape = z.strictObject({
     .strictObject({
       foreignCpuShare: share.default(0.1),
       foreignGpuPercent: z.number().min(0).max(100).default(15),
-      onTrip: z.enum(['flag', 'rerun', 'abort']).default('flag'),
+      onTrip: z.enum(['flag', 'rerun', 'abort']).default('rerun'),
+      maxReruns: z.int().min(1).max(MAX_RERUNS).default(MAX_RERUNS),
     })
     .prefault({}),
   margin: z.number().positive().max(0.5).default(0.03),

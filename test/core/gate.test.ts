@@ -148,3 +148,41 @@ test('GitHub: an annotation is one line, a summary keeps below the limit and tel
   expect(stepSummary(huge, SUMMARY_BYTES - 10)).toBe('');
   expect(stepSummary(finding, 0)).not.toContain('_cut: ');
 });
+
+/** Beside others in some blocks, by the plan's own limit of 10 % of all cores. */
+const beside = (blocks: readonly number[], rate: number): RecordOptions => ({
+  answer: ({ block }) => ({
+    rate: (blocks.includes(block) ? rate : 100) * (1 + 0.001 * block),
+    foreignCpuShare: blocks.includes(block) ? 0.6 : 0.01,
+    load: { cores: 2 },
+  }),
+});
+
+test.each([
+  ['the run', beside([2, 5], 50), {}],
+  ['the baseline', {}, beside([2, 5], 200)],
+])('blocks that others disturbed neither fail nor pass a gate: %s', (side, run, baseline) => {
+  const finding = gated(run, baseline);
+  expect(finding).toMatchObject({ outcome: 'pass', exitCode: 0 });
+  const speed = finding.checks.find(({ rule }) => rule === 'tok/s');
+  expect(speed?.text).toContain(
+    `; not judged by 2 of 8 blocks, measured beside others: block 2 of ${side} beside 1.2 foreign cores`,
+  );
+});
+
+test('load that leaves too few blocks makes a gate inconclusive, exit 4, and is named; what has no noise still fails', () => {
+  const five = [1, 2, 3, 4, 5];
+  // Each would be judged otherwise: slower by half, and faster.
+  for (const rate of [50, 200]) {
+    const finding = gated(beside(five, rate));
+    expect(finding).toMatchObject({ outcome: 'inconclusive', exitCode: 4 });
+    expect(finding.reason).toMatch(
+      /3 blocks, a gate needs 4; not judged by 5 of 8 blocks, .*1\.2 foreign cores/,
+    );
+  }
+  const all = gated(beside([...five, 6, 7, 8], 50));
+  expect(all).toMatchObject({ outcome: 'inconclusive', exitCode: 4 });
+  expect(all.reason).toMatch(/^base · prose · tok\/s: no block was left alone; not judged by 8 of 8 blocks/);
+  const changed = { ...beside(five, 100), readyRaw: () => ({ sizes: { arena_bytes: 1001, threads: 2 } }) };
+  expect(gated(changed)).toMatchObject({ outcome: 'fail', exitCode: 1 });
+});

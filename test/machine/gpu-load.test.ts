@@ -28,7 +28,7 @@ function app(monotonicMs: number, uuid: string, pid: number | null, mib: number)
 }
 
 const stretch = { fromMs: 100, toMs: 300, periodMs: 100 };
-const own = new Set([7]);
+const own = { own: new Set([7]), background: new Set([9]) };
 
 test('means over the stretch; the newest word of each process; cards by name', () => {
   const samples = [

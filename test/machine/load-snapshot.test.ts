@@ -1,73 +1,11 @@
-// Two readings of the host and what they say of the time between: shares of own and foreign load.
+// Readings of this machine itself: whose work a process is.
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { expect, test } from 'vitest';
-import {
-  type LoadSnapshot,
-  loadBetween,
-  physicalDisks,
-  readSnapshot,
-} from '../../src/machine/load-snapshot.ts';
+import { loadBetween } from '../../src/machine/load-between.ts';
+import { physicalDisks, readSnapshot } from '../../src/machine/load-snapshot.ts';
 
 const now = (): number => performance.now();
-
-const base: LoadSnapshot = {
-  monotonicMs: 0,
-  cpu: { total: 1000, busy: 100, stolen: 0, cores: 2 },
-  own: new Map([[7, { startTicks: 1, ticks: 50 }]]),
-  threads: new Map([['7/7', { name: 'main', ticks: 10 }]]),
-  rotaMicros: 0,
-  loadAverage1: 1,
-  memAvailableBytes: 1000,
-  diskReadBytes: 100,
-  engineReadBytes: null,
-};
-
-const after: LoadSnapshot = {
-  ...base,
-  monotonicMs: 2000,
-  cpu: { total: 1400, busy: 300, stolen: 0, cores: 2 },
-  own: new Map([
-    [7, { startTicks: 1, ticks: 130 }],
-    // A pid that was used again: all of its time is new.
-    [8, { startTicks: 99, ticks: 20 }],
-  ]),
-  threads: new Map([
-    ['7/7', { name: 'main', ticks: 30 }],
-    ['7/9', { name: 'pool', ticks: 100 }],
-    ['7/10', { name: 'pool', ticks: 100 }],
-  ]),
-  rotaMicros: 40_000,
-  diskReadBytes: 612,
-};
-
-test('own is the family and Rota, foreign is what else was busy', () => {
-  expect(loadBetween(base, after)).toEqual({
-    ownCpuShare: 104 / 400,
-    foreignCpuShare: 96 / 400,
-    threadCpuShare: { main: 0.1, pool: 1 },
-    rotaCpuShare: 0.02,
-    loadAverage1: 1,
-    memAvailableBytes: 1000,
-    diskReadBytes: 512,
-  });
-});
-
-test('a stretch of a few ticks, or no counter, gives no share', () => {
-  const short = { ...after, cpu: { total: 1010, busy: 110, stolen: 0, cores: 2 } };
-  expect(loadBetween(base, short)).toMatchObject({ ownCpuShare: null, foreignCpuShare: null });
-  expect(loadBetween({ ...base, cpu: null }, after)).toMatchObject({
-    ownCpuShare: null,
-    foreignCpuShare: null,
-  });
-  expect(loadBetween({ ...base, diskReadBytes: null }, after).diskReadBytes).toBeNull();
-  expect(loadBetween(base, { ...after, threads: new Map() }).threadCpuShare).toBeNull();
-});
-
-test('counters that tick apart never make a negative load', () => {
-  const calm = { ...after, cpu: { total: 1400, busy: 101, stolen: 0, cores: 2 } };
-  expect(loadBetween(base, calm).foreignCpuShare).toBe(0);
-});
 
 test('a child that burns a core is seen as own, with its thread by name', async () => {
   const child = spawn(process.execPath, ['-e', 'for (const end = Date.now() + 1500; Date.now() < end;);']);
@@ -75,7 +13,7 @@ test('a child that burns a core is seen as own, with its thread by name', async 
   if (pid === undefined) throw new Error('no child');
   try {
     await new Promise((resolve) => setTimeout(resolve, 200));
-    const scope = { engine: pid, helpers: [], disks: physicalDisks() };
+    const scope = { engine: pid, background: null, helpers: [], disks: physicalDisks() };
     const start = readSnapshot(scope, now, 'start');
     await new Promise((resolve) => setTimeout(resolve, 600));
     const load = loadBetween(start, readSnapshot(scope, now, 'end'));
@@ -85,5 +23,51 @@ test('a child that burns a core is seen as own, with its thread by name', async 
     expect(load.memAvailableBytes).toBeGreaterThan(0);
   } finally {
     child.kill('SIGKILL');
+  }
+});
+
+/** Burns a core under a name of its own, in a shell of its own where asked. */
+function burner(name: string): ChildProcess {
+  const burn = `process.title = '${name}'; for (const end = Date.now() + 20_000; Date.now() < end;);`;
+  return spawn(process.execPath, ['-e', burn], { detached: true, stdio: 'ignore' });
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+test('three programs that burn: one is the engine, one the background, and only the third is foreign and named', async () => {
+  const [engine, background, foreign] = ['rota-own', 'rota-beside', 'rota-foreign'].map(burner);
+  const all = [engine, background, foreign];
+  try {
+    await pause(400);
+    const scope = {
+      engine: engine?.pid ?? null,
+      background: background?.pid ?? null,
+      helpers: [],
+      disks: physicalDisks(),
+    };
+    const start = readSnapshot(scope, now, 'start');
+    await pause(1000);
+    const end = readSnapshot(scope, now, 'end');
+    expect(all.map((child) => end.processes.get(child?.pid ?? 0)?.owner)).toEqual([
+      'own',
+      'background',
+      'foreign',
+    ]);
+    const load = loadBetween(start, end);
+    const cores = load.cores ?? 0;
+    // Three share the cores with whatever else runs here: each got something, and no two are counted together.
+    for (const share of [load.ownCpuShare, load.backgroundCpuShare, load.foreignCpuShare])
+      expect(share).toBeGreaterThan(0.05 / cores);
+    const named = load.foreignPrograms?.map(({ name }) => name) ?? [];
+    expect(named).not.toContain('rota-own');
+    expect(named).not.toContain('rota-beside');
+    const ticks = (child: ChildProcess | undefined, at: typeof end) =>
+      at.processes.get(child?.pid ?? 0)?.ticks ?? 0;
+    const used = (child: ChildProcess | undefined) => ticks(child, end) - ticks(child, start);
+    const total = (end.cpu?.total ?? 0) - (start.cpu?.total ?? 0);
+    expect(load.backgroundCpuShare).toBeCloseTo(used(background) / total, 6);
+    expect(load.foreignCpuShare).toBeGreaterThanOrEqual((0.8 * used(foreign)) / total);
+  } finally {
+    for (const child of all) child?.kill('SIGKILL');
   }
 });

@@ -14,7 +14,7 @@ import {
 test('cpu ticks: waiting for a disk is idle, stolen time is busy, guest time is not counted twice', () => {
   const text =
     'cpu  100 5 20 1000 30 1 2 7 60 3\ncpu0 50 0 10 500 15 0 1 3 0 0\ncpu1 50 5 10 500 15 1 1 4 0 0\nintr 9\n';
-  expect(parseCpuTicks(text)).toEqual({ total: 1165, busy: 135, stolen: 7, cores: 2 });
+  expect(parseCpuTicks(text)).toEqual({ total: 1165, busy: 135, stolen: 7, interrupts: 3, cores: 2 });
   expect(parseCpuTicks('intr 9\n')).toBeNull();
 });
 

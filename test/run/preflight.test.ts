@@ -50,7 +50,7 @@ test('the load of others is told when it is above the guard, and only then', asy
   const told = /^other programs use \d+ % of all cores now; windows above -100 % will be flagged$/;
   expect(await foreignLoadNow(strict, systemClock, [])).toMatch(told);
   const rerun = { ...strict, guards: { ...strict.guards, onTrip: 'rerun' } } as const;
-  expect(await foreignLoadNow(rerun, systemClock, [])).toContain('will have their run repeated');
+  expect(await foreignLoadNow(rerun, systemClock, [])).toContain('will have their block measured again');
 });
 
 test('knobs set in the environment are told once for each engine', () => {

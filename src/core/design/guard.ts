@@ -4,8 +4,15 @@
 import type { WindowLoad } from '../records/journal.ts';
 import type { Guards } from '../records/plan.ts';
 
-/** A run that was disturbed is repeated so often and then kept, flagged: a machine that is never quiet must not loop for ever. */
+/**
+ * A block that others spoilt is measured again whole, so often at most; then it is kept and its load is named: a machine that is never
+ * quiet must not loop for ever.
+ */
 export const MAX_RERUNS = 3;
+
+export function rerunsOf({ onTrip, maxReruns = MAX_RERUNS }: Guards): number {
+  return onTrip === 'rerun' ? maxReruns : 0;
+}
 
 export type GuardedLoad = Pick<WindowLoad, 'foreignCpuShare' | 'gpus'>;
 

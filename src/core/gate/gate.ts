@@ -4,6 +4,7 @@ import { EXIT, type ExitCode } from '../errors.ts';
 import type { ArmClassVerdict, Interval } from '../records/verdict.ts';
 import { deepRounded } from '../stable-json.ts';
 import { percent, plural, ratioParts } from '../verdict/lines.ts';
+import { calmBlocks } from './calm-blocks.ts';
 import { GATE_BLOCKS, speedRule } from './speed-rule.ts';
 import { type ArmFacts, armFacts, type GateSide, keyDifferences, keyOf, rowOf } from './subject.ts';
 
@@ -143,7 +144,7 @@ function classChecks(
     ...exactCheck(rule, sides, options.allow),
   });
   return [
-    speedCheck(at, pairs, options.margin),
+    speedCheck(at, pairs, options),
     exact(
       'ids',
       perBlock((block) => block.idsSha256),
@@ -175,17 +176,19 @@ function lookupText({ lookups }: Block): string | null {
 function speedCheck(
   at: { readonly arm: string; readonly class: string },
   pairs: readonly { readonly own: Block; readonly base: Block }[],
-  margin: number,
+  { run, baseline, margin }: GateOptions,
 ): GateCheck {
-  const rates = pairs.map(({ own, base }) => ({ run: own.tokPerSec, baseline: base.tokPerSec }));
+  const { calm, words: beside } = calmBlocks(pairs, run, baseline);
+  const rates = calm.map(({ own, base }) => ({ run: own.tokPerSec, baseline: base.tokPerSec }));
   const rule = speedRule(rates, margin);
   const check = (outcome: CheckOutcome, text: string): GateCheck => ({
     ...at,
     rule: 'tok/s',
     outcome,
-    text,
+    text: `${text}${beside}`,
     ratio: rule.ratio,
   });
+  if (calm.length === 0 && pairs.length > 0) return check('inconclusive', 'no block was left alone');
   if (rule.blocks === 0) return check('missing', 'no block has a rate on both sides');
   const few =
     rule.blocks < GATE_BLOCKS ? `; ${plural(rule.blocks, 'block')}, a gate needs ${GATE_BLOCKS}` : '';

@@ -5,7 +5,19 @@ import type { EngineReady, GenerateResult } from './answer.ts';
 /** Load of the machine while a window ran. Shares are of all cores, 0..1. `null` = could not be read. */
 export interface WindowLoad {
   readonly ownCpuShare: number | null;
+  /** What neither the engine, Rota, a background of the protocol nor the kernel itself used; stolen time is in it. */
   readonly foreignCpuShare: number | null;
+  /** All cores of the machine, of which shares are told. Absent with the next three: not read, or a stretch too short to tell. */
+  readonly cores?: number;
+  /** Time that the hypervisor gave to other guests. */
+  readonly stolenCpuShare?: number;
+  /** Interrupts and the kernel's threads, which work for whoever asked. */
+  readonly kernelCpuShare?: number;
+  /** Those that used most, the first the most. */
+  readonly foreignPrograms?: readonly ForeignProgram[];
+  /** Of the load that the protocol asks for. Absent: none was running. */
+  readonly backgroundCpuShare?: number;
+  readonly backgroundReadBytes?: number | null;
   /** Busy share of one core, by engine thread name. */
   readonly threadCpuShare: Readonly<Record<string, number>> | null;
   /** Rota's own process, share of one core. */
@@ -14,6 +26,12 @@ export interface WindowLoad {
   readonly memAvailableBytes: number | null;
   readonly diskReadBytes: number | null;
   readonly gpus: readonly GpuLoad[] | null;
+}
+
+/** A program of somebody else, by the name of its process, and how many cores it kept busy. */
+export interface ForeignProgram {
+  readonly name: string;
+  readonly cores: number;
 }
 
 export interface GpuLoad {
@@ -152,6 +170,20 @@ export type JournalEvent =
       readonly logTail: readonly string[];
       /** Over the kinds of lines of its log, numbers left out: a knob that changes none of them leaves no trace there. Absent: not read. */
       readonly logShapeSha256?: string;
+    }
+  /**
+   * Others disturbed a run, and the guard wants its block measured again: no run of the block that started before this counts.
+   * `try` is the one that is spoilt, the first is 1.
+   */
+  | {
+      readonly type: 'block_spoilt';
+      readonly utc: string;
+      readonly block: number;
+      readonly try: number;
+      /** The run in which it was seen, and what. */
+      readonly run: string;
+      readonly reason: string;
+      readonly foreignPrograms: readonly ForeignProgram[];
     }
   | { readonly type: 'decision'; readonly utc: string; readonly decision: Decision }
   | { readonly type: 'interrupted'; readonly utc: string; readonly signal: string }

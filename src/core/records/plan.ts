@@ -80,6 +80,8 @@ export interface Guards {
   readonly foreignGpuPercent: number;
   /** Absent: flag. */
   readonly onTrip?: OnTrip;
+  /** How often a spoilt block is measured again, with `rerun`. Absent: 3. */
+  readonly maxReruns?: number;
 }
 
 /** Looks after so many blocks, the last of them all; between two nothing is decided. */

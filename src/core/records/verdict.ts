@@ -1,7 +1,7 @@
 // The verdict: derived from plan and journal, the same bytes each time. Data only.
 
 import type { Lookups } from './answer.ts';
-import type { Decision } from './journal.ts';
+import type { Decision, ForeignProgram } from './journal.ts';
 
 export type OutputVerdict = 'L0' | 'L1' | 'L2' | 'L3' | 'LX';
 /** `steadier`: same output, equivalent mean, smaller spread between runs. */
@@ -157,6 +157,35 @@ export interface ArmClassVerdict {
   readonly line: string;
 }
 
+/** A block that counts although others used the machine while it was measured, or a try of one that does not for it. */
+export interface DisturbedBlock {
+  readonly block: number;
+  /** How often it was measured: all tries but the last were spoilt too. */
+  readonly tries: number;
+  /** Cores that others kept busy, mean over its measured windows by their length; null where only a GPU was shared. */
+  readonly foreignCores: number | null;
+  /** The same as a share of all cores. */
+  readonly foreignCpuShare: number | null;
+  /** Part of it that the hypervisor gave to other guests. */
+  readonly stolenCores: number | null;
+  readonly programs: readonly ForeignProgram[];
+}
+
+export interface SpoiltTry {
+  readonly block: number;
+  readonly try: number;
+  readonly run: string;
+  readonly reason: string;
+}
+
+/** What others did to the measurement. Absent in a verdict: nothing. */
+export interface ForeignLoad {
+  /** Tries that were measured again and do not count, in the order of time. */
+  readonly spoilt: readonly SpoiltTry[];
+  /** Load that could not be avoided, or that the protocol only flags: these blocks count. */
+  readonly disturbed: readonly DisturbedBlock[];
+}
+
 export interface Verdict {
   readonly schemaVersion: 1;
   readonly protocol: string;
@@ -178,6 +207,7 @@ export interface Verdict {
     readonly memoryReadBytesPerSec: number | null;
     readonly fileReadBytesPerSec: number | null;
   };
+  readonly foreignLoad?: ForeignLoad;
   /** What a reader must know before believing the table: foreign load, not steady, identities that failed. */
   readonly warnings: readonly string[];
   readonly journalSha256: string;

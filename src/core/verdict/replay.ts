@@ -19,15 +19,23 @@ export interface Attempt {
   readonly scores: readonly Of<'score'>[];
   /** Null: the record breaks off, so the run is void. */
   readonly end: Of<'run_end'> | null;
+  /** Others disturbed a run of its block afterwards or this one: the block was measured again, and it does not count. */
+  readonly spoilt: boolean;
 }
 
 export interface Replay {
-  /** In the order of the plan, without what a decision made superfluous; the latest attempt that ended well is the run. */
+  /**
+   * In the order of the plan, without what a decision made superfluous; the latest attempt that ended well, in a try of its block that
+   * was not spoilt, is the run.
+   */
   readonly runs: readonly {
     readonly planned: PlannedRun;
     readonly attempts: readonly Attempt[];
     readonly ok: Attempt | null;
   }[];
+  /** Tries of blocks that others spoilt, in the order of time. */
+  readonly spoilt: readonly Of<'block_spoilt'>[];
+  /** Of spoilt tries as well: what the baseline thinks of a token is no matter of time. */
   readonly gaps: readonly Of<'gap'>[];
   readonly ceilings: readonly Of<'ceiling'>[];
   readonly sessions: readonly Of<'session'>[];
@@ -36,11 +44,25 @@ export interface Replay {
 type Draft = { -readonly [K in keyof Attempt]: Attempt[K] } & { windows: Window[]; scores: Of<'score'>[] };
 
 function newDraft(planned: PlannedRun): Draft {
-  return { planned, ready: null, loadMs: null, warmup: null, windows: [], scores: [], end: null };
+  return {
+    planned,
+    ready: null,
+    loadMs: null,
+    warmup: null,
+    windows: [],
+    scores: [],
+    end: null,
+    spoilt: false,
+  };
 }
 
 export function decisionsOf(events: readonly JournalEvent[]): Decision[] {
   return events.flatMap((event) => (event.type === 'decision' ? [event.decision] : []));
+}
+
+/** How many tries of a block others have spoilt so far, in all sessions. */
+export function spoiltTries(events: readonly JournalEvent[], block: number): number {
+  return events.filter((event) => event.type === 'block_spoilt' && event.block === block).length;
 }
 
 /** The runs of the plan without those that a decision made superfluous. */
@@ -52,6 +74,15 @@ export function runsLeftInPlan(plan: Plan, events: readonly JournalEvent[]): Pla
         ({ afterBlock, stop, leftOut }) => run.block > afterBlock && (stop || leftOut.includes(run.arm)),
       ),
   );
+}
+
+function spoil(started: readonly Draft[], event: Of<'block_spoilt'>): void {
+  for (const draft of started) if (draft.planned.block === event.block) draft.spoilt = true;
+}
+
+function outcomeOf(planned: PlannedRun, attempts: readonly Attempt[]): Replay['runs'][number] {
+  const ok = attempts.findLast(({ end, spoilt }) => end?.status === 'ok' && !spoilt) ?? null;
+  return { planned, attempts, ok };
 }
 
 /** Throws InvalidRecordError when the journal speaks of runs that were not planned or had not started. */
@@ -102,6 +133,9 @@ export function replay(plan: Plan, events: readonly JournalEvent[]): Replay {
         // What an earlier session left open was killed with it.
         open.clear();
         break;
+      case 'block_spoilt':
+        spoil([...attempts.values()].flat(), event);
+        break;
       case 'gap':
       case 'ceiling':
       case 'interrupted':
@@ -112,14 +146,8 @@ export function replay(plan: Plan, events: readonly JournalEvent[]): Replay {
     }
   }
   return {
-    runs: runsLeftInPlan(plan, events).map((run) => {
-      const own = attempts.get(run.id) ?? [];
-      return {
-        planned: run,
-        attempts: own,
-        ok: own.findLast((attempt) => attempt.end?.status === 'ok') ?? null,
-      };
-    }),
+    runs: runsLeftInPlan(plan, events).map((run) => outcomeOf(run, attempts.get(run.id) ?? [])),
+    spoilt: events.filter((event) => event.type === 'block_spoilt'),
     gaps: events.filter((event) => event.type === 'gap'),
     ceilings: events.filter((event) => event.type === 'ceiling'),
     sessions: events.filter((event) => event.type === 'session'),

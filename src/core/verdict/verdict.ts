@@ -6,13 +6,14 @@ import { geometricMean, type Known, maxKnown, medianKnown, ratio, scaled } from 
 import { armLabel, lossyInUse } from '../records/arm-label.ts';
 import type { Decision, JournalEvent } from '../records/journal.ts';
 import type { Plan, PlannedArm } from '../records/plan.ts';
-import type { ArmClassVerdict, Headline, Verdict } from '../records/verdict.ts';
+import type { ArmClassVerdict, ForeignLoad, Headline, Verdict } from '../records/verdict.ts';
 import { bytesPerToken, ceilingOf } from '../roofline/ceiling.ts';
 import { deepRounded } from '../stable-json.ts';
 import { type ClassRun, classRun, totalsOf } from './aggregate.ts';
 import { type Beside, besideBaseline, claimedRuns, outputOf } from './beside-baseline.ts';
 import { costWords } from './cost.ts';
 import { executedOrder } from './executed.ts';
+import { besideWords, foreignLoadOf } from './foreign-load.ts';
 import { verdictLine } from './lines.ts';
 import { claimBlocks, leftOutArms, spendAfter } from './looks.ts';
 import { headlineOf, speedNotes } from './notes.ts';
@@ -39,6 +40,7 @@ interface Context extends Beside {
   readonly all: readonly ClassRun[];
   readonly bandwidths: Verdict['ceilings'];
   readonly device: string | null;
+  readonly foreignLoad: ForeignLoad | undefined;
 }
 
 /**
@@ -60,7 +62,7 @@ export function computeVerdict(input: VerdictInput): Verdict {
     problem === null ? [] : [`${attempt.planned.id} ${className}: ${problem}`],
   );
   const complete = record.runs.every((run) => run.ok !== null);
-  const { device, noise } = context;
+  const { device, noise, foreignLoad } = context;
   const { self } = noise;
   const executed = executedOrder(events);
   return {
@@ -83,10 +85,13 @@ export function computeVerdict(input: VerdictInput): Verdict {
     decisions,
     executed,
     arms: rows,
-    headlines: headlinesOf(plan, rows, section).map(deepRounded),
+    headlines: headlinesOf(context, rows, section).map(deepRounded),
     components: section.components.map(deepRounded),
     ceilings: context.bandwidths,
-    warnings: warningsOf({ plan, replay: record, ok, device, broken, self, rateProblems, rows, executed }),
+    ...(foreignLoad === undefined ? {} : { foreignLoad: deepRounded(foreignLoad) }),
+    warnings: warningsOf({
+      ...{ plan, replay: record, ok, device, broken, self, rateProblems, rows, foreignLoad, executed },
+    }),
     journalSha256: input.journalSha256,
   };
 }
@@ -122,10 +127,11 @@ function bandwidthsOf(
 function contextOf(
   input: VerdictInput,
   ok: readonly Attempt[],
-  { gaps, ceilings }: Pick<Replay, 'gaps' | 'ceilings'>,
+  record: Replay,
   leftOut: ReadonlyMap<string, unknown>,
 ): Context {
   const { plan } = input;
+  const { gaps, ceilings } = record;
   const all = classRuns(plan, ok).sort((a, b) => a.attempt.planned.block - b.attempt.planned.block);
   const devices = [...new Set(ok.flatMap(({ ready }) => (ready === null ? [] : [ready.device])))].sort();
   return {
@@ -142,6 +148,7 @@ function contextOf(
       gaps,
     ),
     gaps,
+    foreignLoad: foreignLoadOf(plan, record),
     // An arm that went on after the screening is shown by what may be claimed of it; one that did not, by what there is.
     claimFrom: (arm) => (leftOut.has(arm) ? 0 : (plan.sweep?.screen ?? 0)) + 1,
   };
@@ -158,7 +165,13 @@ function rowsOf(context: Context, section: SpeedSection): ArmClassVerdict[] {
   );
 }
 
-function headlinesOf(plan: Plan, rows: readonly ArmClassVerdict[], { headlines }: SpeedSection): Headline[] {
+const blockOf = ({ attempt }: ClassRun): number => attempt.planned.block;
+
+function headlinesOf(
+  { input: { plan }, foreignLoad }: Context,
+  rows: readonly ArmClassVerdict[],
+  { headlines }: SpeedSection,
+): Headline[] {
   return headlines.map((finding) => {
     const arm = plan.arms.find((each) => each.name === finding.speed.arm);
     if (arm === undefined) throw new Error(`the plan has no arm ${finding.speed.arm}`);
@@ -168,7 +181,8 @@ function headlinesOf(plan: Plan, rows: readonly ArmClassVerdict[], { headlines }
       outputs.map(({ output, outputReason: reason }) => ({ output, reason })),
       plan.margin,
     );
-    return { ...headline, line: labelled(arm, headline.line) };
+    const blocks = [...new Set(outputs.flatMap(({ perBlock }) => perBlock.map(({ block }) => block)))];
+    return { ...headline, line: labelled(arm, headline.line) + besideWords(foreignLoad, blocks) };
   });
 }
 
@@ -231,7 +245,8 @@ function rowOf(context: Context, arm: PlannedArm, className: string, section: Sp
         ? baselineLine(tokPerSec, output, problem)
         : verdictLine(output, speed, input.plan.margin, problem) +
             costWords(output, beside.split ?? null) +
-            speedNotes({ speed, robust, spread, baseSpread, steadier }),
+            speedNotes({ speed, robust, spread, baseSpread, steadier }) +
+            besideWords(context.foreignLoad, runs.map(blockOf)),
     ),
   };
 }

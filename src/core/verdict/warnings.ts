@@ -4,9 +4,10 @@ import { brokenIdentities, type Violation } from '../counters/identities.ts';
 import { maxKnown } from '../known.ts';
 import type { CountingRule } from '../records/answer.ts';
 import type { Plan } from '../records/plan.ts';
-import type { ArmClassVerdict } from '../records/verdict.ts';
+import type { ArmClassVerdict, ForeignLoad } from '../records/verdict.ts';
 import { isHostDevice } from '../roofline/ceiling.ts';
 import { reorderedBlocks } from './executed.ts';
+import { foreignLoadWarnings, mostBy, programsOf } from './foreign-load.ts';
 import { percent, plural } from './lines.ts';
 import type { Attempt, Replay, Window } from './replay.ts';
 import type { SelfCheck } from './self-check.ts';
@@ -49,6 +50,7 @@ export interface Facts {
   /** `b1.p1.base prose: no token came …` */
   readonly rateProblems: readonly string[];
   readonly rows: readonly ArmClassVerdict[];
+  readonly foreignLoad: ForeignLoad | undefined;
   /** Runs that count in the order in which they were started. */
   readonly executed: readonly string[];
 }
@@ -61,6 +63,7 @@ export function warningsOf(facts: Facts): string[] {
     ...facts.rateProblems.map((text) => `no rate for ${text}`),
     ...ceilingWarnings(facts.rows),
     ...foreignLoad(facts),
+    ...foreignLoadWarnings(facts.foreignLoad, facts.plan.guards),
     ...orderWarnings(facts),
     ...otherFlags(facts.ok),
     ...notSteady(facts.ok),
@@ -103,6 +106,7 @@ function foreignLoad({ plan, ok }: Facts): string[] {
   const windows = ok.flatMap(measured);
   const { foreignCpuShare: limit, foreignGpuPercent } = plan.guards;
   const loaded = windows.filter((window) => (window.load.foreignCpuShare ?? 0) > limit);
+  const programs = programsOf(loaded);
   const largest = maxKnown(loaded.map((window) => window.load.foreignCpuShare));
   const unknown = windows.filter((window) => window.load.foreignCpuShare === null).length;
   const shared = windows.filter((window) =>
@@ -114,7 +118,7 @@ function foreignLoad({ plan, ok }: Facts): string[] {
     ...(loaded.length === 0 || largest === null
       ? []
       : [
-          `other programs used more than ${percent(limit)} of all cores in ${loaded.length} of ${windows.length} windows, at most ${percent(largest)}: ${listed(loaded.map(nameOf))}`,
+          `other programs used more than ${percent(limit)} of all cores in ${loaded.length} of ${windows.length} windows, at most ${percent(largest)}${programs.length === 0 ? '' : `, ${mostBy(programs)}`}: ${listed(loaded.map(nameOf))}`,
         ]),
     ...(shared.length === 0
       ? []

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { GenerateResult } from '../../../src/core/records/answer.ts';
-import type { JournalEvent, WindowKind } from '../../../src/core/records/journal.ts';
+import type { JournalEvent, WindowKind, WindowLoad } from '../../../src/core/records/journal.ts';
 import type { Plan, PlannedArm } from '../../../src/core/records/plan.ts';
 import type { ArmClassVerdict, Verdict } from '../../../src/core/records/verdict.ts';
 import { computeVerdict } from '../../../src/core/verdict/verdict.ts';
@@ -30,6 +30,9 @@ export interface Answer {
   readonly counters?: Partial<GenerateResult['counters']>;
   readonly decodeMs?: number | null;
   readonly foreignCpuShare?: number | null;
+  /** More of what the machine did. */
+  readonly load?: Partial<WindowLoad>;
+  readonly wallMs?: number;
   readonly flags?: readonly string[];
   /** Digest of the logits behind the last token. */
   readonly logits?: string;
@@ -163,7 +166,7 @@ function windowEvent(
     class: className,
     prompt,
     startedMs: 0,
-    wallMs: 1,
+    wallMs: answer.wallMs ?? 1,
     result,
     idsSha256: result.ids === null ? null : sha256(result.ids.join()),
     load: {
@@ -175,6 +178,7 @@ function windowEvent(
       memAvailableBytes: null,
       diskReadBytes: null,
       gpus: null,
+      ...answer.load,
     },
     flags: answer.flags ?? [],
   };
