@@ -1,6 +1,7 @@
 // The table of formats, and the loops over a row's blocks.
 #include "formats/block.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -190,6 +191,23 @@ void encode_row(Format format, const float* in, void* out, size_t n) {
       break;
   }
   ROTA_CHECK(false, "integers are not weights:", format_info(format).name);
+}
+
+std::vector<uint8_t> transcoded(Format from, const void* in, Format to, size_t n) {
+  constexpr size_t kStretch = 4096;  // a multiple of every block
+  check_length(from, n);
+  const FormatInfo &source = format_info(from), &target = format_info(to);
+  std::vector<uint8_t> out(n / target.block_weights * target.block_bytes);
+  std::vector<float> floats(kStretch);
+  for (size_t first = 0; first < n; first += kStretch) {
+    const size_t count = std::min(kStretch, n - first);
+    decode_row(from,
+               static_cast<const uint8_t*>(in) + first / source.block_weights * source.block_bytes,
+               floats.data(), count);
+    encode_row(to, floats.data(), out.data() + first / target.block_weights * target.block_bytes,
+               count);
+  }
+  return out;
 }
 
 }  // namespace rota

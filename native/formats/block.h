@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 
@@ -55,5 +56,7 @@ Result<size_t> row_bytes(Format format, uint64_t n);
 void decode_row(Format format, const void* in, float* out, size_t n);
 // Round-to-nearest reference encoder (scale = group amax or the format's usual reference rule).
 void encode_row(Format format, const float* in, void* out, size_t n);
+// n weights of `in` decoded and encoded by the two above, a stretch at a time.
+std::vector<uint8_t> transcoded(Format from, const void* in, Format to, size_t n);
 
 }  // namespace rota

@@ -260,5 +260,17 @@ TEST_CASE("plain formats and rows at any address") {
   }
 }
 
+TEST_CASE("transcoding is decoding and encoding, over many stretches") {
+  const size_t n = 3 * 4096 + 96;
+  std::vector<float> values(n);
+  for (size_t i = 0; i < n; ++i) values[i] = noise(i);
+  std::vector<uint8_t> eight(row_bytes(Format::kMXFP8, n).value()),
+      expected(row_bytes(Format::kQ8_0, n).value());
+  encode_row(Format::kMXFP8, values.data(), eight.data(), n);
+  decode_row(Format::kMXFP8, eight.data(), values.data(), n);
+  encode_row(Format::kQ8_0, values.data(), expected.data(), n);
+  CHECK(transcoded(Format::kMXFP8, eight.data(), Format::kQ8_0, n) == expected);
+}
+
 }  // namespace
 }  // namespace rota

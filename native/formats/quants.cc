@@ -85,12 +85,20 @@ void decode_block(const BlockQ2_0& block, float* out) {
 }
 
 void encode_block(const float* in, BlockQ2_0& block) {
-  block.d = store_scale(group_amax(in, BlockQ2_0::kWeights));
-  const float d = fp16_to_float(block.d);
+  const uint16_t bits = store_scale(group_amax(in, BlockQ2_0::kWeights));
+  const float d = fp16_to_float(bits);
+  int8_t codes[BlockQ2_0::kWeights];
+  for (size_t j = 0; j < BlockQ2_0::kWeights; ++j) {
+    codes[j] = static_cast<int8_t>(code_of(in[j], d, -1, 2));
+  }
+  pack_block(bits, codes, block);
+}
+
+void pack_block(uint16_t d, const int8_t* codes, BlockQ2_0& block) {
+  block.d = d;
   std::memset(block.qs, 0, sizeof(block.qs));
   for (size_t j = 0; j < BlockQ2_0::kWeights; ++j) {
-    const int code = code_of(in[j], d, -1, 2) + 1;
-    block.qs[j / 4] = static_cast<uint8_t>(block.qs[j / 4] | (code << (2 * (j % 4))));
+    block.qs[j / 4] = static_cast<uint8_t>(block.qs[j / 4] | ((codes[j] + 1) << (2 * (j % 4))));
   }
 }
 
@@ -112,22 +120,32 @@ void decode_block(const BlockQ3_K& block, float* out) {
 }
 
 void encode_block(const float* in, BlockQ3_K& block) {
-  std::memset(&block, 0, sizeof(block));
   float ideal[16];
   for (size_t k = 0; k < 16; ++k) ideal[k] = signed_extreme(in + 16 * k, 16) / -4.f;
-  block.d = store_scale(signed_extreme(ideal, 16) / -32.f);
-  const float d = fp16_to_float(block.d);
-  for (int k = 0; k < 16; ++k) {
-    const int stored = code_of(ideal[k], d, -32, 31);
-    set_q3_k_scale(block.scales, k, stored);
-    for (int w = 16 * k; w < 16 * (k + 1); ++w) {
-      const int q = code_of(in[w], d * static_cast<float>(stored), -4, 3) + 4;
-      const int half = w / 128, lane = w % 32, step = (w % 128) / 32;
-      uint8_t& low = block.qs[32 * half + lane];
-      low = static_cast<uint8_t>(low | ((q & 3) << (2 * step)));
-      uint8_t& high = block.hmask[lane];
-      high = static_cast<uint8_t>(high | ((q >> 2) << (4 * half + step)));
+  const uint16_t bits = store_scale(signed_extreme(ideal, 16) / -32.f);
+  const float d = fp16_to_float(bits);
+  int8_t scales[16], codes[BlockQ3_K::kWeights];
+  for (size_t k = 0; k < 16; ++k) {
+    scales[k] = static_cast<int8_t>(code_of(ideal[k], d, -32, 31));
+    const float step = d * static_cast<float>(scales[k]);
+    for (size_t w = 16 * k; w < 16 * (k + 1); ++w) {
+      codes[w] = static_cast<int8_t>(code_of(in[w], step, -4, 3));
     }
+  }
+  pack_block(bits, scales, codes, block);
+}
+
+void pack_block(uint16_t d, const int8_t* scales, const int8_t* codes, BlockQ3_K& block) {
+  std::memset(&block, 0, sizeof(block));
+  block.d = d;
+  for (int k = 0; k < 16; ++k) set_q3_k_scale(block.scales, k, scales[k]);
+  for (int w = 0; w < 256; ++w) {
+    const int q = codes[w] + 4;
+    const int half = w / 128, lane = w % 32, step = (w % 128) / 32;
+    uint8_t& low = block.qs[32 * half + lane];
+    low = static_cast<uint8_t>(low | ((q & 3) << (2 * step)));
+    uint8_t& high = block.hmask[lane];
+    high = static_cast<uint8_t>(high | ((q >> 2) << (4 * half + step)));
   }
 }
 
@@ -141,15 +159,24 @@ void decode_block(const BlockPTQ1_0& block, float* out) {
 }
 
 void encode_block(const float* in, BlockPTQ1_0& block) {
-  block.d = store_scale(group_amax(in, BlockPTQ1_0::kWeights));
-  const float d = fp16_to_float(block.d);
+  const uint16_t bits = store_scale(group_amax(in, BlockPTQ1_0::kWeights));
+  const float d = fp16_to_float(bits);
+  int8_t codes[BlockPTQ1_0::kWeights];
+  for (size_t w = 0; w < BlockPTQ1_0::kWeights; ++w) {
+    codes[w] = static_cast<int8_t>(code_of(in[w], d, -1, 1));
+  }
+  pack_block(bits, codes, block);
+}
+
+void pack_block(uint16_t d, const int8_t* codes, BlockPTQ1_0& block) {
+  block.d = d;
   // Base-3 numbers of five digits, the first the most significant; a qh byte leaves its fifth digit
   // 0.
   constexpr int kPower[5] = {81, 27, 9, 3, 1};
   int value[26] = {};
   for (int w = 0; w < 128; ++w) {
     const TritPlace place = trit_place(w);
-    value[place.byte] += (code_of(in[w], d, -1, 1) + 1) * kPower[place.digit];
+    value[place.byte] += (codes[w] + 1) * kPower[place.digit];
   }
   const auto packed = [&](int b) { return static_cast<uint8_t>((value[b] * 256 + 242) / 243); };
   for (int b = 0; b < 24; ++b) block.qs[b] = packed(b);

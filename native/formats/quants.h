@@ -77,6 +77,13 @@ void encode_block(const float* in, BlockMXFP4& block);
 void encode_block(const float* in, BlockMXFP8& block);
 void encode_block(const float* in, BlockPTQ1_0& block);
 
+// Blocks of scales and codes that were chosen elsewhere: what they decode to is scale * code,
+// exactly. `d` are fp16 bits. Codes: Q2_0 -1 .. 2, PTQ1_0 -1 .. 1, Q3_K -4 .. 3 with sixteen scales
+// -32 .. 31.
+void pack_block(uint16_t d, const int8_t* codes, BlockQ2_0& block);
+void pack_block(uint16_t d, const int8_t* codes, BlockPTQ1_0& block);
+void pack_block(uint16_t d, const int8_t* scales, const int8_t* codes, BlockQ3_K& block);
+
 // Scale k (0..15) of a Q3_K block, -32..31.
 int q3_k_scale(const uint8_t* scales, int k);
 // Digit n (0..4) of a PTQ1_0 byte: 0, 1 or 2.

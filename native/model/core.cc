@@ -143,6 +143,10 @@ Core::Core(WeightSource& weight_source, Device& dev, const ModelOptions& opts)
 
 Status Core::prepare() {
   ROTA_ASSIGN_OR_RETURN(weights, place_weights(source, weight_memory));
+  return prepare_working_memory();
+}
+
+Status Core::prepare_working_memory() {
   caches = place_caches(config, options, cache_memory);
   ROTA_RETURN_IF_ERROR(cache_memory.status());
   ROTA_ASSIGN_OR_RETURN(

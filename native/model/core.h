@@ -50,6 +50,8 @@ struct Core {
   Core(WeightSource& weight_source, Device& dev, const ModelOptions& opts);
   // Allocates everything; the first failure is returned.
   Status prepare();
+  // The same without the weights: for who brings them layer by layer.
+  Status prepare_working_memory();
 
   // y[rows, out] = x W^T, counted. Not rounded: for linears the release keeps in bf16.
   void linear(const Matrix& w, DevPtr<const float> x, int rows, DevPtr<float> y);

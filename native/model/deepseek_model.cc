@@ -65,10 +65,11 @@ Status DeepSeekModel::forward(std::span<const int> tokens, PassKind kind, Routed
   // Slots are overwritten even if the pass fails.
   core_.caches.target.wrote_up_to(first + rows);
   experts.begin_pass(kind, rows);
-  embed(tokens);
+  enter_stream(core_, tokens, first);
   for (int layer = 0; layer < core_.config.layers; ++layer)
     ROTA_RETURN_IF_ERROR(run_layer(layer, first, rows, experts));
-  head(rows, first_logit_row);
+  first_logit_row_ = first_logit_row;
+  read_head(core_, rows, first_logit_row);
   position_ = first + rows;
   core_.last_first = first;
   core_.last_rows = rows;
@@ -160,37 +161,10 @@ Status DeepSeekModel::check_request(std::span<const int> tokens, int first_logit
   return {};
 }
 
-void DeepSeekModel::embed(std::span<const int> tokens) {
-  const Config& c = core_.config;
-  Buffers& b = core_.buffers;
-  const int rows = static_cast<int>(tokens.size());
-  core_.device.gather(core_.weights.embed, tokens.data(), rows, b.x);
-  *core_.dense_bytes += core_.weights.embed.bytes / static_cast<size_t>(c.vocab) * tokens.size();
-  core_.device.hc_copy(b.x, rows, c.hc_mult, c.dim, b.h);
-  core_.device.copy(b.collapse.address(), core_.first_copy.address(),
-                    static_cast<size_t>(rows * c.hc_mult) * sizeof(float));
-  if (c.engram_layers.empty()) return;
-  for (int r = 0; r < rows; ++r) {
-    core_.caches.compressed_ids.as<int32_t>()[position_ + r] =
-        c.engram_token_map[static_cast<size_t>(tokens[static_cast<size_t>(r)])];
-  }
-}
-
 Status DeepSeekModel::run_layer(int layer, int first, int rows, RoutedExperts& experts) {
   const Config& c = core_.config;
   const LayerWeights& w = core_.weights.layers[static_cast<size_t>(layer)];
-  if (c.engram_index(layer) >= 0) apply_engram(core_, layer, first, rows);
-  const auto tap = std::find(c.draft_targets.begin(), c.draft_targets.end(), layer);
-  if (tap != c.draft_targets.end()) {
-    const int width = static_cast<int>(c.draft_targets.size()) * c.dim;
-    const size_t column =
-        static_cast<size_t>(tap - c.draft_targets.begin()) * static_cast<size_t>(c.dim);
-    core_.device.hc_mean(core_.buffers.h, rows, c.hc_mult, c.dim, core_.buffers.taps + column,
-                         width);
-  }
-  enter_sublayer(core_, w.hc_attn, w.attn_norm, rows);
-  target_attention(core_, layer, first, rows);
-  leave_sublayer(core_, rows);
+  run_attention_half(core_, layer, first, rows);
   enter_sublayer(core_, w.hc_ffn, w.ffn_norm, rows);
   const bool guess = layer + 1 < c.layers && experts.wants_hints();
   const MoeSite site{w, layer, c.experts, c.top_k,
@@ -198,23 +172,6 @@ Status DeepSeekModel::run_layer(int layer, int first, int rows, RoutedExperts& e
   ROTA_RETURN_IF_ERROR(mixture_of_experts(core_, site, rows, experts, &core_.counters.experts_ns));
   leave_sublayer(core_, rows);
   return {};
-}
-
-void DeepSeekModel::head(int rows, int first_logit_row) {
-  const Config& c = core_.config;
-  Buffers& b = core_.buffers;
-  const int count = rows - first_logit_row;
-  first_logit_row_ = first_logit_row;
-  if (count == 0) return;
-  core_.counters.head_rows += static_cast<uint64_t>(count);
-  const size_t skipped = static_cast<size_t>(first_logit_row),
-               copies = static_cast<size_t>(c.hc_mult);
-  core_.device.hc_collapse(b.h + skipped * copies * static_cast<size_t>(c.dim),
-                           b.collapse + skipped * copies, count, c.hc_mult, c.dim, b.head_in);
-  core_.device.rms(b.head_in, core_.weights.norm, count, c.dim, c.rms_eps, b.head_in);
-  core_.linear(core_.weights.head, b.head_in, count, b.logits);
-  core_.device.download(b.host_logits.data(), b.logits.address(),
-                        static_cast<size_t>(count) * static_cast<size_t>(c.vocab) * sizeof(float));
 }
 
 Result<std::unique_ptr<Model>> Model::load(WeightSource& source, Device& device,

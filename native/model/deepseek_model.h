@@ -38,9 +38,7 @@ class DeepSeekModel final : public Model {
 
  private:
   Status check_request(std::span<const int> tokens, int first_logit_row) const;
-  void embed(std::span<const int> tokens);
   Status run_layer(int layer, int first, int rows, RoutedExperts& experts);
-  void head(int rows, int first_logit_row);
 
   Core core_;
   int position_ = 0;

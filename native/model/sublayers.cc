@@ -8,6 +8,57 @@
 
 namespace rota {
 
+void remember_tokens(Core& core, std::span<const int> tokens, int first) {
+  const Config& c = core.config;
+  if (c.engram_layers.empty()) return;
+  int32_t* ids = core.caches.compressed_ids.as<int32_t>() + first;
+  for (const int token : tokens) *ids++ = c.engram_token_map[static_cast<size_t>(token)];
+}
+
+void enter_stream(Core& core, std::span<const int> tokens, int first) {
+  const Config& c = core.config;
+  Buffers& b = core.buffers;
+  const int rows = static_cast<int>(tokens.size());
+  core.device.gather(core.weights.embed, tokens.data(), rows, b.x);
+  *core.dense_bytes += core.weights.embed.bytes / static_cast<size_t>(c.vocab) * tokens.size();
+  core.device.hc_copy(b.x, rows, c.hc_mult, c.dim, b.h);
+  core.device.copy(b.collapse.address(), core.first_copy.address(),
+                   static_cast<size_t>(rows * c.hc_mult) * sizeof(float));
+  remember_tokens(core, tokens, first);
+}
+
+void run_attention_half(Core& core, int layer, int first, int rows) {
+  const Config& c = core.config;
+  const LayerWeights& w = core.weights.layers[static_cast<size_t>(layer)];
+  if (c.engram_index(layer) >= 0) apply_engram(core, layer, first, rows);
+  const auto tap = std::find(c.draft_targets.begin(), c.draft_targets.end(), layer);
+  if (tap != c.draft_targets.end()) {
+    const int width = static_cast<int>(c.draft_targets.size()) * c.dim;
+    const size_t column =
+        static_cast<size_t>(tap - c.draft_targets.begin()) * static_cast<size_t>(c.dim);
+    core.device.hc_mean(core.buffers.h, rows, c.hc_mult, c.dim, core.buffers.taps + column, width);
+  }
+  enter_sublayer(core, w.hc_attn, w.attn_norm, rows);
+  target_attention(core, layer, first, rows);
+  leave_sublayer(core, rows);
+}
+
+void read_head(Core& core, int rows, int first_logit_row) {
+  const Config& c = core.config;
+  Buffers& b = core.buffers;
+  const int count = rows - first_logit_row;
+  if (count == 0) return;
+  core.counters.head_rows += static_cast<uint64_t>(count);
+  const size_t skipped = static_cast<size_t>(first_logit_row),
+               copies = static_cast<size_t>(c.hc_mult);
+  core.device.hc_collapse(b.h + skipped * copies * static_cast<size_t>(c.dim),
+                          b.collapse + skipped * copies, count, c.hc_mult, c.dim, b.head_in);
+  core.device.rms(b.head_in, core.weights.norm, count, c.dim, c.rms_eps, b.head_in);
+  core.linear(core.weights.head, b.head_in, count, b.logits);
+  core.device.download(b.host_logits.data(), b.logits.address(),
+                       static_cast<size_t>(count) * static_cast<size_t>(c.vocab) * sizeof(float));
+}
+
 void enter_sublayer(Core& core, const HcWeights& hc, DevVector norm, int rows) {
   const Config& c = core.config;
   Buffers& b = core.buffers;
@@ -58,7 +109,17 @@ Status run_in_steps(Core& core, const MoeSite& site, int rows, RoutedExperts& ro
   return {};
 }
 
-void shared_expert(Core& core, const LayerWeights& w, DevPtr<const float> in, int rows) {
+}  // namespace
+
+void ask_router(Core& core, const MoeSite& site, DevVector selection_bias, int rows) {
+  Buffers& b = core.buffers;
+  route(core, site, site.w, selection_bias, rows);
+  download_ids(core, site, rows);
+  core.device.download(b.host_weights.data(), b.expert_weights.address(),
+                       static_cast<size_t>(rows * site.top_k) * sizeof(float));
+}
+
+void add_shared_expert(Core& core, const LayerWeights& w, DevPtr<const float> in, int rows) {
   const Config& c = core.config;
   Buffers& b = core.buffers;
   const size_t count = static_cast<size_t>(rows) * static_cast<size_t>(c.moe_inter);
@@ -67,9 +128,8 @@ void shared_expert(Core& core, const LayerWeights& w, DevPtr<const float> in, in
   core.device.swiglu(b.shared_gate, b.shared_up, count, c.swiglu_limit, b.shared_gate);
   core.linear(w.shared_down, core.as_quantised_input(b.shared_gate, rows, c.moe_inter), rows,
               b.shared_y);
+  core.device.add(b.shared_y, static_cast<size_t>(rows) * static_cast<size_t>(c.dim), b.y);
 }
-
-}  // namespace
 
 Status mixture_of_experts(Core& core, const MoeSite& site, int rows, RoutedExperts& routed,
                           uint64_t* experts_ns) {
@@ -86,17 +146,13 @@ Status mixture_of_experts(Core& core, const MoeSite& site, int rows, RoutedExper
                        static_cast<size_t>(site.experts) * sizeof(float));
     bias = b.selection_bias;
   }
-  route(core, site, site.w, bias, rows);
-  download_ids(core, site, rows);
-  core.device.download(b.host_weights.data(), b.expert_weights.address(),
-                       static_cast<size_t>(rows * site.top_k) * sizeof(float));
+  ask_router(core, site, bias, rows);
   const DevPtr<const float> in = core.as_quantised_input(b.x, rows, c.dim);
   const int64_t start = now_ns();
   const Status status = run_in_steps(core, site, rows, routed, in);
   *experts_ns += static_cast<uint64_t>(now_ns() - start);
   ROTA_RETURN_IF_ERROR(status);
-  shared_expert(core, site.w, in, rows);
-  core.device.add(b.shared_y, static_cast<size_t>(rows) * static_cast<size_t>(c.dim), b.y);
+  add_shared_expert(core, site.w, in, rows);
   return {};
 }
 

@@ -3,9 +3,21 @@
 // stages share them.
 #pragma once
 
+#include <span>
+
 #include "model/core.h"
 
 namespace rota {
+
+// What layers that hash see of the tokens at positions first ..
+void remember_tokens(Core& core, std::span<const int> tokens, int first);
+// Embeddings into the stream, and remember_tokens().
+void enter_stream(Core& core, std::span<const int> tokens, int first);
+// The first half of a target layer: Engram, draft tap, attention; then the stream stands before the
+// layer's experts.
+void run_attention_half(Core& core, int layer, int first, int rows);
+// Logits of rows first_logit_row .. rows - 1 of the stream into buffers.host_logits.
+void read_head(Core& core, int rows, int first_logit_row);
 
 // Coefficients of this sublayer from the stream; then x = RMS(stream collapsed with
 // buffers.collapse). The new `pre` stays in buffers.pre until leave_sublayer: a sublayer collapses
@@ -39,6 +51,11 @@ struct MoeSite {
   const LayerWeights* next = nullptr;  // its router is asked what layer + 1 may want; null at the
                                        // end or where no hint is wanted
 };
+// The router's answer to buffers.x, into buffers.host_ids and host_weights.
+void ask_router(Core& core, const MoeSite& site, DevVector selection_bias, int rows);
+// buffers.y += the shared expert of `in`.
+void add_shared_expert(Core& core, const LayerWeights& w, DevPtr<const float> in, int rows);
+// All of it, with whoever places the routed experts between the two.
 Status mixture_of_experts(Core& core, const MoeSite& site, int rows, RoutedExperts& routed,
                           uint64_t* experts_ns);
 

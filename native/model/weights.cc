@@ -6,13 +6,19 @@ namespace {
 
 class Placer {
  public:
-  Placer(const WeightSource& source, DeviceMemory& memory, bool draft)
-      : source_(source), memory_(memory), draft_(draft) {}
+  Placer(const WeightSource& source, DeviceMemory& memory, bool draft, MatrixFormat as = nullptr)
+      : source_(source), memory_(memory), draft_(draft), as_(as) {}
 
   Matrix matrix(Role role, int layer) const {
     const WeightTensor& t = tensor(role, layer);
-    return {t.format, static_cast<int>(t.ne[1]), static_cast<int>(t.ne[0]),
-            memory_.take_copy(t.data, t.bytes, role_suffix(role)), t.bytes};
+    const Format format = as_ == nullptr ? t.format : as_(t.format);
+    const int out = static_cast<int>(t.ne[1]), in = static_cast<int>(t.ne[0]);
+    if (format == t.format) {
+      return {format, out, in, memory_.take_copy(t.data, t.bytes, role_suffix(role)), t.bytes};
+    }
+    const std::vector<uint8_t> bytes = transcoded(t.format, t.data, format, t.ne[0] * t.ne[1]);
+    return {format, out, in, memory_.take_copy(bytes.data(), bytes.size(), role_suffix(role)),
+            bytes.size()};
   }
   DevVector vector(Role role, int layer) const {
     const WeightTensor& t = tensor(role, layer);
@@ -27,6 +33,7 @@ class Placer {
   const WeightSource& source_;
   DeviceMemory& memory_;
   bool draft_;
+  MatrixFormat as_;
 };
 
 // What the layers of the target and the draft stages have in common.
@@ -76,15 +83,35 @@ LayerWeights place_layer(const Placer& place, const Config& config, int layer) {
   return w;
 }
 
+Weights place_frame(const Placer& place) {
+  Weights w;
+  w.embed = place.matrix(Role::kTokenEmbd, -1);
+  w.norm = place.vector(Role::kOutputNorm, -1);
+  w.head = place.matrix(Role::kOutput, -1);
+  return w;
+}
+
 }  // namespace
+
+Result<Weights> place_target_frame(const WeightSource& source, MatrixFormat as,
+                                   DeviceMemory& memory) {
+  Weights w = place_frame(Placer(source, memory, false, as));
+  w.layers.resize(static_cast<size_t>(source.config().layers));
+  if (!memory.status().ok()) return memory.status();
+  return w;
+}
+
+Result<LayerWeights> place_target_layer(const WeightSource& source, int layer, MatrixFormat as,
+                                        DeviceMemory& memory) {
+  LayerWeights w = place_layer(Placer(source, memory, false, as), source.config(), layer);
+  if (!memory.status().ok()) return memory.status();
+  return w;
+}
 
 Result<Weights> place_weights(const WeightSource& source, DeviceMemory& memory) {
   const Config& config = source.config();
   const Placer target(source, memory, false);
-  Weights w;
-  w.embed = target.matrix(Role::kTokenEmbd, -1);
-  w.norm = target.vector(Role::kOutputNorm, -1);
-  w.head = target.matrix(Role::kOutput, -1);
+  Weights w = place_frame(target);
   for (int layer = 0; layer < config.layers; ++layer)
     w.layers.push_back(place_layer(target, config, layer));
   if (source.has_draft()) {

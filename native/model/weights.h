@@ -48,4 +48,12 @@ struct Weights {
 // Copies every dense tensor to the device.
 Result<Weights> place_weights(const WeightSource& source, DeviceMemory& memory);
 
+// The format in which a matrix of the given one is to be computed with; nullptr: its own.
+using MatrixFormat = Format (*)(Format stored);
+// The target alone, piece by piece: what no layer owns (`layers` has empty ones), and a layer.
+Result<Weights> place_target_frame(const WeightSource& source, MatrixFormat as,
+                                   DeviceMemory& memory);
+Result<LayerWeights> place_target_layer(const WeightSource& source, int layer, MatrixFormat as,
+                                        DeviceMemory& memory);
+
 }  // namespace rota

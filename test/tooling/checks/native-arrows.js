@@ -12,7 +12,7 @@ const LAYERS = [
   ['device'],
   ['model'],
   ['experts'],
-  ['decode'],
+  ['decode', 'quantise'],
   ['engines', 'probe', 'tools'],
   ['bench', 'faults', 'fuzz'],
 ];
