@@ -71,8 +71,8 @@ export function heedDisk<T>(file: string, write: () => T, goOn: string = RESUME)
 }
 
 /** A short write is not an error to the kernel: the rest is written until nothing is left. */
-function writeAll(descriptor: number, text: string): void {
-  const bytes = Buffer.from(text);
+function writeAll(descriptor: number, content: string | Buffer): void {
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content;
   for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done);
 }
 
@@ -88,7 +88,7 @@ export function appendWhole(descriptor: number, text: string, file: string): voi
 }
 
 /** Readers see the old file or the new one, never a part. */
-export function writeWhole(file: string, text: string, goOn: string = RESUME): void {
+export function writeWhole(file: string, content: string | Buffer, goOn: string = RESUME): void {
   const aside = `${file}.tmp`;
   try {
     const descriptor = openSync(aside, 'w');
@@ -96,7 +96,7 @@ export function writeWhole(file: string, text: string, goOn: string = RESUME): v
       heedDisk(
         file,
         () => {
-          writeAll(descriptor, text);
+          writeAll(descriptor, content);
           fdatasyncSync(descriptor);
         },
         goOn,

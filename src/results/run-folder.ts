@@ -15,6 +15,7 @@ export interface RunFolder {
   readonly torn: string;
   readonly telemetry: string;
   readonly logs: string;
+  readonly ledgers: string;
   readonly verdict: string;
 }
 
@@ -28,6 +29,7 @@ export function runFolder(folder: string): RunFolder {
     torn: at('journal.torn'),
     telemetry: at('telemetry.jsonl'),
     logs: at('logs'),
+    ledgers: at('ledger'),
     verdict: at('verdict.json'),
   };
 }

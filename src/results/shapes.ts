@@ -183,6 +183,7 @@ const arm = z.object({
     .exactOptional(),
   overrides: texts,
   sampling: sampling.exactOptional(),
+  ledgerFlag: text.exactOptional(),
   build: z.object({ ref: text, commit: text }).exactOptional(),
 }) satisfies z.ZodType<PlannedArm>;
 

@@ -15,6 +15,7 @@ import { classOrder } from './class-order.ts';
 import { type SessionContext, weightsKey } from './context.ts';
 import { GuardTripped } from './guard-tripped.ts';
 import { Interrupted } from './interrupts.ts';
+import { argvWithLedger, keepLedger, ledgerFile } from './ledger.ts';
 import { logShapeSha256 } from './log-shape.ts';
 import { warmUp } from './warm-up.ts';
 import { type RunningEngine, runWindow, tokPerSec, type WindowEvent } from './window.ts';
@@ -39,11 +40,25 @@ function logFile(context: SessionContext, run: PlannedRun, attempt: number): str
   return path.join(context.folder.logs, `${run.id}.${attempt}.log`);
 }
 
-async function launch(context: SessionContext, run: PlannedRun, attempt: number): Promise<EngineSession> {
+/** One try at a planned run, and the command line that it is started with. */
+interface Start {
+  readonly run: PlannedRun;
+  readonly attempt: number;
+  readonly arm: PlannedArm;
+  readonly argv: readonly string[];
+  readonly ledger: string | null;
+}
+
+function startOf(context: SessionContext, run: PlannedRun, attempt: number): Start {
   const arm = armOf(context, run);
+  const ledger = ledgerFile(context, arm, { run: run.id, attempt });
+  return { run, attempt, arm, argv: argvWithLedger(arm, ledger), ledger };
+}
+
+async function launch(context: SessionContext, { run, attempt, arm, argv }: Start): Promise<EngineSession> {
   const session = await openSession({
     descriptor: context.descriptorOf(arm.engine),
-    argv: arm.argv,
+    argv,
     env: arm.env,
     logFile: logFile(context, run, attempt),
     guard: context.guard,
@@ -64,17 +79,17 @@ function servesOtherWeights(context: SessionContext, arm: PlannedArm, fingerprin
 
 async function becomeReady(
   context: SessionContext,
-  run: PlannedRun,
+  { run, arm, ledger }: Start,
   session: EngineSession,
 ): Promise<RunningEngine> {
   const { ready, loadMs } = await session.ready(context.signal);
-  const arm = armOf(context, run);
   context.journal.append({ type: 'ready', utc: utcOf(context.clock), run: run.id, loadMs, ready });
   return {
     run: run.id,
     arm,
     session,
     ready,
+    ledger,
     otherWeights: servesOtherWeights(context, arm, ready.fingerprint),
   };
 }
@@ -125,11 +140,14 @@ function disturbed(
   return new GuardTripped(reason);
 }
 
-async function work(context: SessionContext, measured: Measured, session: EngineSession): Promise<void> {
-  const { run } = measured;
+async function work(
+  context: SessionContext,
+  { start, measured }: { readonly start: Start; readonly measured: Measured },
+  session: EngineSession,
+): Promise<void> {
   context.progress.tell('launch');
-  const engine = await becomeReady(context, run, session);
-  await warmUp(context, engine, run.block);
+  const engine = await becomeReady(context, start, session);
+  await warmUp(context, engine, start.run.block);
   await measure(context, measured, engine);
   await arbitrate(context, engine);
   if (session.violation !== null) {
@@ -148,11 +166,11 @@ function outcomeOf(error: unknown): RunOutcome {
 
 async function attemptWork(
   context: SessionContext,
-  measured: Measured,
+  what: { readonly start: Start; readonly measured: Measured },
   session: EngineSession,
 ): Promise<RunOutcome> {
   try {
-    await work(context, measured, session);
+    await work(context, what, session);
     return { status: 'ok' };
   } catch (error) {
     return outcomeOf(error);
@@ -167,7 +185,7 @@ function withStop(outcome: RunOutcome, stop: StopReport): RunOutcome {
 
 async function finish(
   context: SessionContext,
-  run: PlannedRun,
+  { run, ledger: written }: Start,
   session: EngineSession,
   end: { readonly outcome: RunOutcome; readonly before: MemoryState },
 ): Promise<RunOutcome> {
@@ -184,6 +202,7 @@ async function finish(
     signal: context.signal,
   });
   const outcome = withStop(end.outcome, stop);
+  const ledger = keepLedger(context, run.id, written);
   journal.append({
     type: 'run_end',
     utc: utcOf(clock),
@@ -196,6 +215,7 @@ async function finish(
     releaseMs: release.released === null ? null : release.waitedMs,
     logTail,
     ...logShapeOf(outcome, session.logFile),
+    ...(ledger === null ? {} : { ledger }),
   });
   journal.sync();
   return outcome;
@@ -220,27 +240,23 @@ function reasonOf(outcome: RunOutcome): string | null {
   }
 }
 
-function journalStart(context: SessionContext, run: PlannedRun, attempt: number, pid: number): void {
-  const { argv, env } = armOf(context, run);
-  const { id, block, position, arm } = run;
+function journalStart(context: SessionContext, start: Start, pid: number): void {
+  const { attempt, argv } = start;
+  const { env } = start.arm;
+  const { id, block, position, arm } = start.run;
   const utc = utcOf(context.clock);
   context.journal.append({ type: 'run_start', utc, run: id, attempt, block, position, arm, argv, env, pid });
   context.journal.sync();
 }
 
 /** An engine that could not even be started leaves a record too. */
-function journalNoStart(
-  context: SessionContext,
-  run: PlannedRun,
-  attempt: number,
-  error: unknown,
-): RunOutcome {
+function journalNoStart(context: SessionContext, start: Start, error: unknown): RunOutcome {
   const outcome = outcomeOf(error);
-  journalStart(context, run, attempt, 0);
+  journalStart(context, start, 0);
   context.journal.append({
     type: 'run_end',
     utc: utcOf(context.clock),
-    run: run.id,
+    run: start.run.id,
     status: 'void',
     reason: error instanceof Error ? error.message : String(error),
     exit: null,
@@ -259,24 +275,25 @@ export async function runOnce(
 ): Promise<RunOutcome> {
   const { run } = measured;
   context.progress.begin(run, attempt);
+  const start = startOf(context, run, attempt);
   const before = readMemory(context.gpus);
   let session: EngineSession;
   try {
     context.signal.throwIfAborted();
-    session = await launch(context, run, attempt);
+    session = await launch(context, start);
   } catch (error) {
     if (error instanceof Interrupted) return { status: 'interrupted', interrupted: error };
-    return journalNoStart(context, run, attempt, error);
+    return journalNoStart(context, start, error);
   }
   let outcome: RunOutcome | null = null;
   try {
-    journalStart(context, run, attempt, session.pid);
-    outcome = await attemptWork(context, measured, session);
+    journalStart(context, start, session.pid);
+    outcome = await attemptWork(context, { start, measured }, session);
   } finally {
     // A bug must not leave an engine behind either.
     if (outcome === null) await session.stop();
   }
-  outcome = await finish(context, run, session, { outcome, before });
+  outcome = await finish(context, start, session, { outcome, before });
   context.progress.end(run, outcome.status === 'ok');
   return outcome;
 }

@@ -65,7 +65,19 @@ function planArm(input: PlanInput, name: string, knobs: Knobs): PlannedArm {
     overrides,
     ...(sampling === undefined ? {} : { sampling }),
     ...(build === undefined ? {} : { build }),
+    ...ledgerOf(input, descriptor, knobs),
   };
+}
+
+/** On or off for all arms: it costs all the same. An arm that says itself where its ledger goes keeps it there. */
+function ledgerOf(
+  { complete }: PlanInput,
+  { ledger, knobs: specs }: Subject['descriptor'],
+  knobs: Knobs,
+): Pick<PlannedArm, 'ledgerFlag'> {
+  if (!complete.protocol.ledger || ledger === undefined || knobs[ledger.knob] !== undefined) return {};
+  const flag = specs[ledger.knob]?.flag;
+  return flag === undefined ? {} : { ledgerFlag: flag };
 }
 
 /** New prompts in every block, or three blocks would measure the same prompts three times. */

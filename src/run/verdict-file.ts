@@ -9,6 +9,7 @@ import { stableJson } from '../core/stable-json.ts';
 import { computeVerdict } from '../core/verdict/verdict.ts';
 import { writeWhole } from '../results/files.ts';
 import { sha256 } from '../results/journal-line.ts';
+import { checkLedgers } from '../results/ledger.ts';
 import { readRun } from '../results/read.ts';
 import type { RunFolder } from '../results/run-folder.ts';
 
@@ -37,11 +38,15 @@ export function writeVerdict(folder: RunFolder): Verdict {
 }
 
 /**
- * Makes the verdict again and holds it against the file. Without a file (a killed run) it is written; a file that says something
+ * Makes the verdict again and holds it against the file, and the ledgers against their digests. Without a file (a killed run) it is written; a file that says something
  * else was altered, or written by another version of Rota, and is left as it is.
  */
 export function recomputeVerdict(folder: RunFolder): Verdict {
-  const { plan, verdict } = deriveRecord(folder);
+  const { plan, events, verdict } = deriveRecord(folder);
+  checkLedgers(
+    folder,
+    events.flatMap((event) => (event.type === 'run_end' ? (event.ledger ?? []) : [])),
+  );
   const text = stableJson(verdict);
   if (!existsSync(folder.verdict)) {
     writeWhole(folder.verdict, text);

@@ -9,6 +9,7 @@ import { readPair, steppedBetween, utcOf } from '../machine/clock.ts';
 import { sha256 } from '../results/journal-line.ts';
 import type { SessionContext } from './context.ts';
 import { windowFlags } from './flags.ts';
+import { refuseLedgerFlood } from './ledger.ts';
 
 export interface RunningEngine {
   readonly run: string;
@@ -16,6 +17,8 @@ export interface RunningEngine {
   readonly session: EngineSession;
   readonly ready: EngineReady;
   readonly otherWeights: boolean;
+  /** Where it writes its ledger. */
+  readonly ledger: string | null;
 }
 
 export type WindowEvent = Extract<JournalEvent, { type: 'window' }>;
@@ -117,6 +120,7 @@ export async function runWindow(
     };
     journal.append(event);
     refuseFlood(engine.session);
+    refuseLedgerFlood(engine.ledger);
     return event;
   } finally {
     if (load === null) window.close();

@@ -24,6 +24,8 @@ export interface EngineDescriptor {
   readonly stop: { readonly graceS: number };
   readonly tokenIds: boolean;
   readonly counting: CountingRule;
+  /** The knob by which it is told where to write its ledger. */
+  readonly ledger?: { readonly knob: string };
   readonly knobs: KnobSpecs;
 }
 
@@ -152,6 +154,7 @@ const descriptorShape = z
     stop: z.strictObject({ graceS: z.number().positive().default(5) }).prefault({}),
     tokenIds: z.boolean(),
     counting: z.strictObject({ file: z.enum(['disjoint', 'subset']), unit: z.enum(['lookup', 'blob']) }),
+    ledger: z.strictObject({ knob: text }).exactOptional(),
     knobs: z.record(knobName, knobSpec).default({}),
   })
   .superRefine((descriptor, context) => {
@@ -182,6 +185,7 @@ function descriptorContradictions(descriptor: EngineDescriptor): [(string | numb
   }
   if (descriptor.bundled && descriptor.build === undefined)
     found.push([['bundled'], 'a bundled engine needs build']);
+  found.push(...ledgerProblems(descriptor));
   const owners = new Map<string, string>();
   for (const [name, spec] of Object.entries(descriptor.knobs)) {
     if (name === OVERRIDE) found.push([['knobs', name], 'the word of an arm for what is no knob']);
@@ -194,6 +198,13 @@ function descriptorContradictions(descriptor: EngineDescriptor): [(string | numb
   for (const [path, message] of aliasContradictions(descriptor.knobs))
     found.push([['knobs', ...path], message]);
   return found;
+}
+
+function ledgerProblems({ ledger, knobs }: EngineDescriptor): [(string | number)[], string][] {
+  if (ledger === undefined) return [];
+  const spec = Object.hasOwn(knobs, ledger.knob) ? knobs[ledger.knob] : undefined;
+  if (spec?.type === 'path' && spec.flag !== undefined) return [];
+  return [[['ledger', 'knob'], `"${ledger.knob}" is no knob of type path with a flag`]];
 }
 
 export interface ParsedDescriptor {

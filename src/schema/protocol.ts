@@ -49,6 +49,8 @@ export interface Protocol {
   readonly warmup: WarmupRule;
   readonly arbitration: ArbitrationRule;
   readonly telemetry: { readonly periodMs: number };
+  /** Whether every run writes its engine's ledger into the run folder, where the engine has one. */
+  readonly ledger: boolean;
   readonly guards: Guards;
   /** Differences below this share are of no interest (0.03 = 3 %). */
   readonly margin: number;
@@ -114,6 +116,7 @@ const protocolShape = z.strictObject({
   warmup: warmup.prefault({}),
   arbitration: arbitration.prefault({}),
   telemetry: z.strictObject({ periodMs: z.int().min(50).max(60_000).default(500) }).prefault({}),
+  ledger: z.boolean().default(true),
   guards: z
     .strictObject({
       foreignCpuShare: share.default(0.1),

@@ -1,6 +1,7 @@
 // The journal's events: append only, everything else is derived from them. Data only.
 
 import type { EngineReady, GenerateResult } from './answer.ts';
+import type { RunLedger } from './ledger.ts';
 
 /** Load of the machine while a window ran. Shares are of all cores, 0..1. `null` = could not be read. */
 export interface WindowLoad {
@@ -170,6 +171,8 @@ export type JournalEvent =
       readonly logTail: readonly string[];
       /** Over the kinds of lines of its log, numbers left out: a knob that changes none of them leaves no trace there. Absent: not read. */
       readonly logShapeSha256?: string;
+      /** Absent: the engine wrote none. */
+      readonly ledger?: RunLedger;
     }
   /**
    * Others disturbed a run, and the guard wants its block measured again: no run of the block that started before this counts.

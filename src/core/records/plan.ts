@@ -40,6 +40,8 @@ export interface PlannedArm {
   readonly overrides: readonly string[];
   /** Absent: the plan's. */
   readonly sampling?: Sampling;
+  /** Behind its command every run has this flag and a file in the run folder. Absent: its runs write no ledger there. */
+  readonly ledgerFlag?: string;
   /** The program is built from this commit; `ref` is how the protocol names it. Absent: the program lies where it lies. */
   readonly build?: { readonly ref: string; readonly commit: string };
 }

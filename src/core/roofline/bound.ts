@@ -1,5 +1,6 @@
 // What bounded an arm, in one line, from the load of its windows and the bytes it moved. Knows windows and ceilings; judges nothing.
 
+import { timing } from '../counters/raw-answer.ts';
 import type { Window } from '../verdict/replay.ts';
 import type { Bandwidths } from './ceiling.ts';
 
@@ -44,21 +45,13 @@ function threadParts(windows: readonly Window[]): string[] {
     );
 }
 
-/** A number among the engine's own timings of the request; null where it gives none of that name. */
-export function timing({ result: { raw } }: Window, name: string): number | null {
-  if (typeof raw !== 'object' || raw === null || !('timings' in raw)) return null;
-  const { timings } = raw;
-  const value = typeof timings === 'object' && timings !== null ? Reflect.get(timings, name) : null;
-  return typeof value === 'number' ? value : null;
-}
-
 const rate = (bytesPerSec: number, ceiling: number | null): string =>
   `${(bytesPerSec / 1e9).toPrecision(3)}${ceiling === null ? '' : ` of ${(ceiling / 1e9).toPrecision(3)}`} GB/s`;
 
 /** Over the pool's own busy time: how near memory it works when it works. */
 function poolPart(windows: readonly Window[], ceiling: number | null): string[] {
-  const bytes = windows.map((window) => timing(window, 'pool_bytes'));
-  const ms = windows.map((window) => timing(window, 'pool_ms'));
+  const bytes = windows.map(({ result }) => timing(result, 'pool_bytes'));
+  const ms = windows.map(({ result }) => timing(result, 'pool_ms'));
   const [allBytes, allMs] = [known(bytes), known(ms)];
   if (allBytes.length < windows.length || allMs.length < windows.length || sum(allMs) <= 0) return [];
   return [`pool ${rate((1000 * sum(allBytes)) / sum(allMs), ceiling)}`];

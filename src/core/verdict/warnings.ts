@@ -1,6 +1,8 @@
 // What a reader must know before believing the table. Reads the record, decides no verdict.
 
 import { brokenIdentities, type Violation } from '../counters/identities.ts';
+import { ledgerViolations } from '../counters/ledger-sums.ts';
+import { requestOf } from '../counters/raw-answer.ts';
 import { maxKnown } from '../known.ts';
 import type { CountingRule } from '../records/answer.ts';
 import type { Plan } from '../records/plan.ts';
@@ -25,9 +27,18 @@ export function brokenWindows(plan: Plan, runs: readonly Attempt[]): BrokenWindo
     const rule = plan.arms.find((arm) => arm.name === attempt.planned.arm)?.counting ?? OWN_RULE;
     const shape = { moeLayers: attempt.ready?.moeLayers ?? null, topK: attempt.ready?.topK ?? null };
     return measured(attempt)
-      .map((window) => ({ window, violations: brokenIdentities(window.result, shape, rule) }))
+      .map((window) => ({
+        window,
+        violations: [...brokenIdentities(window.result, shape, rule), ...againstLedger(attempt, window)],
+      }))
       .filter(({ violations }) => violations.length > 0);
   });
+}
+
+function againstLedger({ end }: Attempt, { result }: Window): Violation[] {
+  const request = requestOf(result);
+  const sums = end?.ledger?.windows.find((each) => each.request === request);
+  return sums === undefined ? [] : ledgerViolations(result.counters, sums);
 }
 
 const measured = (attempt: Attempt): Window[] =>
@@ -68,6 +79,7 @@ export function warningsOf(facts: Facts): string[] {
     ...otherFlags(facts.ok),
     ...notSteady(facts.ok),
     ...memoryKept(facts.ok),
+    ...ledgerGaps(facts),
     ...baselineDoubts(facts.self),
     ...deadKnobs(facts.rows),
     ...whatItMeans(facts),
@@ -167,6 +179,23 @@ function memoryKept(ok: readonly Attempt[]): string[] {
     .filter((attempt) => attempt.end?.memoryReleased === false)
     .map((attempt) => attempt.planned.id);
   return runs.length === 0 ? [] : [`memory was not given back in time after ${listed(runs)}`];
+}
+
+/** A planned ledger that lacks a run or a window. */
+function ledgerGaps({ plan, ok }: Facts): string[] {
+  const gaps = ok.filter((attempt) => {
+    const arm = plan.arms.find(({ name }) => name === attempt.planned.arm);
+    if (arm?.ledgerFlag === undefined) return false;
+    const written = new Set(attempt.end?.ledger?.windows.map(({ request }) => request));
+    return measured(attempt).some(({ result }) => {
+      const request = requestOf(result);
+      return (result.counters.passes ?? 0) > 0 && (request === null || !written.has(request));
+    });
+  });
+  if (gaps.length === 0) return [];
+  return [
+    `the ledger has gaps in ${listed(gaps.map(({ planned }) => planned.id))}: rota fit leaves them out`,
+  ];
 }
 
 function baselineDoubts(self: SelfCheck): string[] {

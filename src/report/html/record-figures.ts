@@ -1,8 +1,8 @@
 // The figures of a journal: every run in the order of time with the load beside it, and milliseconds by cause. Owns what is drawn.
 
+import { timing } from '../../core/counters/raw-answer.ts';
 import type { JournalEvent } from '../../core/records/journal.ts';
 import type { Plan } from '../../core/records/plan.ts';
-import { timing } from '../../core/roofline/bound.ts';
 import { executedOrder } from '../../core/verdict/executed.ts';
 import { replay, type Window } from '../../core/verdict/replay.ts';
 import { number, share } from '../format.ts';
@@ -85,7 +85,7 @@ export function causes(runs: readonly RunFacts[]): string {
     const passes = sum(windows.map(({ result }) => result.counters.passes));
     const total = sum(windows.map(({ result }) => result.decodeMs));
     if (passes === 0 || total === 0) return [];
-    const pools = windows.map((window) => timing(window, 'pool_ms'));
+    const pools = windows.map(({ result }) => timing(result, 'pool_ms'));
     const pool = pools.includes(null) ? 0 : Math.min(total, sum(pools));
     return [
       {

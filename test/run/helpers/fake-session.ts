@@ -23,11 +23,12 @@ export interface Arms {
     readonly rate?: number;
     readonly shift?: number;
     readonly lanes?: number;
+    readonly ledger?: string;
     readonly override?: ArmOverride;
   };
 }
 
-function descriptorYaml(readyS: number, program: string): string {
+function descriptorYaml(readyS: number, program: string, hasLedger: boolean): string {
   return `name: fake
 summary: plays an engine
 command: ['${program}', '${FAKE_ENGINE}', --model, '{model}']
@@ -37,10 +38,11 @@ ready: {timeoutS: ${readyS}}
 stop: {graceS: 0.3}
 tokenIds: true
 counting: {file: disjoint, unit: lookup}
-knobs:
+${hasLedger ? 'ledger: {knob: ledger}\n' : ''}knobs:
   play: {type: string, flag: --play, effect: unknown, summary: which part it plays}
   rate: {type: number, flag: --rate, effect: exact, summary: tokens a second}
   lanes: {type: int, flag: --lanes, effect: exact, summary: swallowed}
+  ledger: {type: path, flag: --ledger, effect: exact, summary: a line a pass}
   shift: {type: int, flag: --shift, effect: lossy, summary: added to every id}
 `;
 }
@@ -79,13 +81,15 @@ export function fakeProtocol(
     readonly readyS?: number;
     readonly extra?: string;
     readonly program?: string;
+    /** Whether the descriptor says which knob is the ledger's. */
+    readonly hasLedger?: boolean;
   } = {},
 ): FakeProtocol {
   const engines = path.join(folder, 'engines');
   mkdirSync(engines, { recursive: true });
   writeFileSync(
     path.join(engines, 'fake.yaml'),
-    descriptorYaml(options.readyS ?? 10, options.program ?? process.execPath),
+    descriptorYaml(options.readyS ?? 10, options.program ?? process.execPath, options.hasLedger ?? false),
   );
   writeFileSync(path.join(folder, 'code.yaml'), prompts('code'));
   writeFileSync(path.join(folder, 'prose.yaml'), prompts('prose'));
