@@ -4,7 +4,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { windowSums } from '../core/counters/ledger-sums.ts';
+import { sumsByRequest } from '../core/counters/ledger-sums.ts';
 import { InvalidRecordError } from '../core/errors.ts';
 import type { LedgerPass, RunLedger } from '../core/records/ledger.ts';
 import { writeWhole } from './files.ts';
@@ -93,7 +93,7 @@ export function sealLedger(
     sha256: sha256(bytes),
     lines: kept.length,
     tornBytes,
-    windows: windowSums(kept.map(({ pass }) => pass)),
+    windows: sumsByRequest(kept.map(({ pass }) => pass)),
   };
 }
 

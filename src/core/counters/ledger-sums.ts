@@ -33,7 +33,7 @@ export function summed(parts: readonly PassCounts[]): PassCounts {
 }
 
 /** One for each request, in the order of their first passes. */
-export function windowSums(passes: readonly LedgerPass[]): LedgerWindow[] {
+export function sumsByRequest(passes: readonly LedgerPass[]): LedgerWindow[] {
   const byRequest = new Map<number, LedgerPass[]>();
   for (const pass of passes) byRequest.set(pass.request, [...(byRequest.get(pass.request) ?? []), pass]);
   return [...byRequest].map(([request, own]) => ({ request, passes: own.length, ...summed(own) }));
