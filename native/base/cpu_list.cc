@@ -2,6 +2,7 @@
 #include "base/cpu_list.h"
 
 #include <algorithm>
+#include <bitset>
 #include <charconv>
 #include <string_view>
 
@@ -25,7 +26,7 @@ Result<std::vector<int>> parse_ordered_cpu_list(const std::string& text) {
   const Status bad(Code::kUsage, "\"" + text + "\" is no list of numbers such as 0-3,8");
   std::string_view rest = text;
   std::vector<int> list;
-  std::vector<bool> listed(kMost + 1);
+  std::bitset<kMost + 1> listed;
   for (;;) {
     const int first = take_number(rest);
     int last = first;

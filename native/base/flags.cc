@@ -8,6 +8,8 @@
 #include <map>
 #include <numeric>
 
+#include "base/utf8.h"
+
 namespace rota {
 namespace {
 
@@ -47,6 +49,9 @@ std::string nearest(std::string_view word, std::span<const std::string_view> can
   std::string_view best;
   size_t fewest = std::max<size_t>(3, word.size() / 3) + 1;
   for (const std::string_view candidate : candidates) {
+    // So many letters must be put in or taken out: a long word is not compared letter by letter.
+    if (std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size()) >= fewest)
+      continue;
     const size_t distance = edits(word, candidate);
     if (distance < fewest) {
       fewest = distance;
@@ -56,7 +61,9 @@ std::string nearest(std::string_view word, std::span<const std::string_view> can
   return std::string(best);
 }
 
-Status parse_flags(std::span<const char* const> arguments, const std::vector<Flag>& flags,
+namespace {
+
+Status parse_words(std::span<const char* const> arguments, const std::vector<Flag>& flags,
                    std::set<std::string>* given) {
   std::map<std::string, std::string> seen;  // by flag, as it was written
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -92,6 +99,14 @@ Status parse_flags(std::span<const char* const> arguments, const std::vector<Fla
     if (given != nullptr) given->insert(word);
   }
   return Status();
+}
+
+}  // namespace
+
+Status parse_flags(std::span<const char* const> arguments, const std::vector<Flag>& flags,
+                   std::set<std::string>* given) {
+  const Status status = parse_words(arguments, flags, given);
+  return status.ok() ? status : Status(status.code(), one_line(status.message()));
 }
 
 Result<std::vector<FlagFromEnvironment>> read_environment(const std::vector<Flag>& flags,

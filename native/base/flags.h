@@ -32,8 +32,8 @@ struct Flag {
   bool repeats = false;  // each time adds a value
 };
 
-// kUsage: one line. A value that is given twice is refused, even twice the same: which was meant
-// cannot be known. The names of the flags that were there go to `given`.
+// kUsage: one line, whatever the words hold. A value that is given twice is refused, even twice the
+// same: which was meant cannot be known. The names of the flags that were there go to `given`.
 Status parse_flags(std::span<const char* const> arguments, const std::vector<Flag>& flags,
                    std::set<std::string>* given = nullptr);
 std::string flags_help(const std::vector<Flag>& flags);

@@ -50,6 +50,9 @@ TEST_CASE("mistakes are usage errors that name the flag") {
   CHECK(parse({"slots"}).status.message() == "unexpected argument \"slots\": flags begin with --");
   CHECK(parse({"--slots", "bad"}).status.message() == "--slots: bad size");
   CHECK(parse({"--slots", "bad"}).status.code() == Code::kUsage);
+  CHECK(parse({"a\nb"}).status.message() == "unexpected argument \"a\\x0ab\": flags begin with --");
+  CHECK(parse({"--\x1b[2J\r\n=1"}).status.message() ==
+        "unknown flag --\\x1b[2J\\x0d\\x0a; --help lists the flags");
 }
 
 TEST_CASE("a value that is given twice is refused with both, a switch may be repeated") {

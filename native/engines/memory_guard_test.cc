@@ -39,6 +39,9 @@ TEST_CASE("without limits it is MemAvailable, or what is assumed") {
   CHECK(machine.available(128 * kGiB).bytes == 128 * kGiB);
   CHECK(machine.available(128 * kGiB).limit == "--assume-memory");
   CHECK(memory_internal::parse_mem_available("MemTotal: 9 kB\n") == UINT64_MAX);
+  CHECK(memory_internal::parse_mem_available("MemAvailable: 18014398509481984 kB\n") == UINT64_MAX);
+  CHECK(memory_internal::parse_mem_available("MemAvailable: -1 kB\n") == UINT64_MAX);
+  CHECK(memory_internal::parse_mem_available("MemAvailable: ? kB\nMemAvailable:\t3 kB") == 3072);
   CHECK(memory_available().bytes > 0);
 }
 

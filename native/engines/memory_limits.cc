@@ -2,8 +2,10 @@
 #include "engines/memory_limits.h"
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 namespace rota {
@@ -18,26 +20,23 @@ std::string slurp(const std::string& path) {
   return text.str();
 }
 
-std::optional<uint64_t> read_number(const std::string& path) {
-  std::istringstream text(slurp(path));
-  uint64_t value = 0;
-  if (!(text >> value)) return std::nullopt;  // absent, or "max"
-  return value;
-}
-
-// The number after `name` at the beginning of a line.
-std::optional<uint64_t> field(const std::string& text, const std::string& name,
-                              std::ios::fmtflags base = std::ios::dec) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
+// The number after `name` at the beginning of a line, the first that is one: no sign, and it fits.
+std::optional<uint64_t> field(std::string_view text, std::string_view name, int base = 10) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
     if (!line.starts_with(name)) continue;
-    std::istringstream rest(line.substr(name.size()));
-    rest.setf(base, std::ios::basefield);
+    std::string_view rest = line.substr(name.size());
+    rest.remove_prefix(std::min(rest.size(), rest.find_first_not_of(" \t")));
     uint64_t value = 0;
-    if (rest >> value) return value;
+    const auto read = std::from_chars(rest.data(), rest.data() + rest.size(), value, base);
+    if (read.ec == std::errc()) return value;
   }
   return std::nullopt;
 }
+
+// Of a file that holds one; absent, or "max": none.
+std::optional<uint64_t> read_number(const std::string& path) { return field(slurp(path), ""); }
 
 void lower(MemoryAvailable& available, uint64_t bytes, const std::string& limit) {
   if (bytes < available.bytes) {
@@ -101,7 +100,7 @@ namespace memory_internal {
 
 uint64_t parse_mem_available(const std::string& meminfo) {
   const auto kib = field(meminfo, "MemAvailable:");
-  return kib ? *kib * 1024 : UINT64_MAX;
+  return kib && *kib <= UINT64_MAX / 1024 ? *kib * 1024 : UINT64_MAX;
 }
 
 uint64_t parse_limit(const std::string& limits, const std::string& name) {
@@ -124,7 +123,7 @@ MemoryAvailable memory_available(const MemorySources& sources) {
     lower(available, space > taken ? space - taken : 0,
           "the limit of its address space (" + limits_file + ")");
   }
-  const uint64_t capabilities = field(status, "CapEff:", std::ios::hex).value_or(0);
+  const uint64_t capabilities = field(status, "CapEff:", 16).value_or(0);
   if ((capabilities >> kCapIpcLock & 1u) == 0) {
     available.lockable = memory_internal::parse_limit(limits, "Max locked memory");
   }

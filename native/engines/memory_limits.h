@@ -25,7 +25,7 @@ struct MemorySources {
 MemoryAvailable memory_available(const MemorySources& sources = {});
 
 namespace memory_internal {
-// MemAvailable of a /proc/meminfo text in bytes; UINT64_MAX when it has none.
+// MemAvailable of a /proc/meminfo text in bytes; UINT64_MAX when it has none, or more than that.
 uint64_t parse_mem_available(const std::string& meminfo);
 // The soft limit of that name in a /proc/self/limits text; UINT64_MAX when unlimited or absent.
 uint64_t parse_limit(const std::string& limits, const std::string& name);

@@ -1,19 +1,27 @@
-// Fuzz target: words of a command line and their values, the words apart by newlines. A value that
-// is taken lies in its range, a size says itself again, and a refusal is one line.
-#include <cmath>
+// Fuzz target: words of a command line and their values, a zero byte after each, as the system
+// hands them over. A value that is taken lies in its range, a size says itself again, and a refusal
+// is one line that a terminal may be given, with the words in it or not.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/check.h"
 #include "base/flags.h"
+#include "base/utf8.h"
 #include "engines/size_value.h"
 
 namespace {
 
 void check_refusal(const rota::Status& status) {
-  ROTA_CHECK(status.ok() || !status.message().empty());
+  if (status.ok()) return;
+  const std::string& message = status.message();
+  ROTA_CHECK(status.code() == rota::Code::kUsage && !message.empty(), message);
+  const auto control = [](char c) { return static_cast<uint8_t>(c) < 0x20 || c == 0x7f; };
+  ROTA_CHECK(std::none_of(message.begin(), message.end(), control), message);
+  ROTA_CHECK(rota::is_utf8(message));
 }
 
 rota::Status take_size(const std::string& value) {
@@ -24,6 +32,8 @@ rota::Status take_size(const std::string& value) {
   const auto again = rota::parse_size(text, forms);
   ROTA_CHECK(again.ok() && again.value().kind == size.value().kind, value, text);
   ROTA_CHECK(again.value().count == size.value().count, value, text);
+  ROTA_CHECK(again.value().bytes == size.value().bytes, value, text);
+  ROTA_CHECK(rota::size_text(again.value()) == text, value, text);
   ROTA_CHECK(size.value().share >= 0 && size.value().share <= 1, value);
   if (size.value().kind == rota::SizeValue::Kind::kShare) {
     ROTA_CHECK(size.value().of(1000) <= 1000, value);
@@ -61,14 +71,14 @@ const std::vector<rota::Flag>& flags() {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // As the system hands them over, each ends with a zero byte.
-  std::string bytes(reinterpret_cast<const char*>(data), size);
+  const std::string bytes(reinterpret_cast<const char*>(data), size);
   std::vector<const char*> words = {bytes.c_str()};
-  for (char& c : bytes) {
-    if (c != '\n') continue;
-    c = '\0';
-    words.push_back(&c + 1);
+  for (const char& c : bytes) {
+    if (c == '\0') words.push_back(&c + 1);
   }
-  check_refusal(rota::parse_flags(words, flags()));
+  std::set<std::string> given;
+  const rota::Status status = rota::parse_flags(words, flags(), &given);
+  check_refusal(status);
+  ROTA_CHECK(!status.ok() || (!given.empty() && given.size() <= words.size()));
   return 0;
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "formats/gguf.h"
-#include "fuzz/input_gguf.h"
+#include "formats/input_gguf.h"
 
 namespace {
 

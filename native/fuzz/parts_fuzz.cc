@@ -10,7 +10,7 @@
 
 #include "base/check.h"
 #include "formats/gguf.h"
-#include "fuzz/input_gguf.h"
+#include "formats/input_gguf.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 3) return 0;

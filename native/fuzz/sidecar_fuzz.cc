@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/temp_dir.h"
 #include "formats/gguf.h"
-#include "fuzz/input_gguf.h"
+#include "formats/input_gguf.h"
 #include "model/gguf_config.h"
 #include "model/synthetic_model.h"
 #include "model/tensor_names.h"

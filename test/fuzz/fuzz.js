@@ -28,6 +28,7 @@ const work = join(native, 'build/fuzz');
 const LONGEST = {
   blocks: 264,
   command: 256,
+  cpu_list: 32,
   draft_counts: 128,
   draft_oracle: 128,
   flags: 96,
@@ -41,7 +42,7 @@ const LONGEST = {
   safetensors: 512,
   shard_name: 64,
   sidecar: 768,
-  weight_source: 8704,
+  weight_source: 7168,
 };
 
 /**
@@ -75,7 +76,8 @@ function positive(text, fallback, name) {
   return value;
 }
 
-function buildTargets() {
+/** @param {readonly string[]} names */
+function buildTargets(names) {
   const ninja = spawnSync('ninja', ['--version']).status === 0 ? ['-G', 'Ninja'] : [];
   const headers = process.env['ROTA_HEADERS_DIR'];
   const define = headers === undefined ? [] : [`-DROTA_HEADERS_DIR=${headers}`];
@@ -83,7 +85,7 @@ function buildTargets() {
   process.stdout.write('fuzz: building the targets ...\n');
   for (const argv of [
     ['--preset', 'host-fuzz', ...ninja, ...define],
-    ['--build', build, '-j', String(jobs), '--target', 'fuzzers'],
+    ['--build', build, '-j', String(jobs), '--target', 'rota-model', ...names.map((name) => `${name}_fuzz`)],
   ]) {
     const { status, stdout, stderr } = spawnSync('cmake', argv, { cwd: native, encoding: 'utf8' });
     if (status !== 0) fail(`the fuzz targets do not build:\n${`${stdout}${stderr}`.slice(-4000)}`, 3);
@@ -197,7 +199,7 @@ async function main() {
     seconds: positive(options.minutes, Number.POSITIVE_INFINITY, 'minutes') * 60,
   };
   const jobs = Math.round(positive(options.jobs, 1, 'jobs'));
-  buildTargets();
+  buildTargets(names);
   writeSeeds({ names, native, build, work });
   const waiting = [...names];
   /** @type {Outcome[]} */

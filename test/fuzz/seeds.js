@@ -4,25 +4,33 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, write
 import { join } from 'node:path';
 import { everyKind, readHead, withValue, writeHead } from './gguf-head.js';
 
-/** What stays of mini-xs: three layers, one of them with Engram and one with a cache of its own, and 16 words. */
-const LAYERS = 3;
+/** What stays of mini-xs: its layers 1 (Engram) and 2 (a cache of its own) as 0 and 1, two experts and 16 words. */
+const FIRST = 1;
+const LAYERS = 2;
+const EXPERTS = 2;
 const VOCAB = 16;
 /** @type {Record<string, number | number[]>} a number for a list: how many of its values stay */
 const VALUES = {
   block_count: LAYERS,
   vocab_size: VOCAB,
-  'attention.compress_ratios': LAYERS,
-  'attention.kv_source_layer_ids': [2],
-  'attention.index_source_layer_ids': [2],
-  'attention.candidate_source_layer_id': 2,
+  'attention.compress_ratios': [0, 2],
+  'attention.kv_source_layer_ids': [1],
+  'attention.index_source_layer_ids': [1],
+  'attention.candidate_source_layer_id': 1,
+  expert_count: EXPERTS,
   swiglu_clamp_exp: LAYERS,
-  'engram.layer_ids': [1],
+  'engram.layer_ids': [0],
   'engram.primes': 6,
   'engram.offsets': 6,
   'engram.multipliers': 4,
   'engram.token_map': VOCAB,
   'engram.compressed_vocab_size': VOCAB / 2,
 };
+/** @type {readonly (readonly [RegExp, number])[]} tensors whose last dimension is another */
+const SHORTER = [
+  [/^(token_embd|output)\.weight/, VOCAB],
+  [/_exps|gate_inp|probs_b/, EXPERTS],
+];
 /** Keys that no reader of the model takes, and the alignment, whose default makes shorter files. */
 const UNREAD =
   /alignment|41\.context_length|value_length|hash_layer|scaling.type|weights_norm|clamp_shexp|num_embeddings/;
@@ -36,7 +44,11 @@ const INFERRED = /attn_compressor_kv|indexer.attn_k|indexer.attn_q_b/;
  */
 function smallModel(file) {
   const { keys, tensors } = readHead(file);
-  const kept = tensors.filter(({ name }) => !(Number(/^blk\.(\d+)/.exec(name)?.[1]) >= LAYERS));
+  const kept = tensors.flatMap((tensor) => {
+    const layer = Number(/^blk\.(\d+)/.exec(tensor.name)?.[1] ?? FIRST) - FIRST;
+    const name = tensor.name.replace(/^blk\.\d+/, `blk.${layer}`);
+    return layer >= 0 && layer < LAYERS ? [{ ...tensor, name }] : [];
+  });
   return {
     keys: keys
       .filter(({ name }) => !UNREAD.test(name))
@@ -44,11 +56,10 @@ function smallModel(file) {
         const value = VALUES[key.name.replace('deepseek41.', '')];
         return value === undefined ? key : withValue(key, value);
       }),
-    tensors: kept.map((tensor) =>
-      /^(token_embd|output)\.weight/.test(tensor.name)
-        ? { ...tensor, ne: [tensor.ne[0] ?? 0, VOCAB] }
-        : tensor,
-    ),
+    tensors: kept.map((tensor) => {
+      const size = SHORTER.find(([name]) => name.test(tensor.name))?.[1];
+      return size === undefined ? tensor : { ...tensor, ne: [...tensor.ne.slice(0, -1), size] };
+    }),
   };
 }
 
