@@ -18,6 +18,7 @@ namespace {
 
 // One bounce buffer a thread, so that concurrent reads need no lock.
 constexpr size_t kBounceBytes = size_t{1} << 20;
+thread_local AlignedBuffer bounce;
 
 constexpr uint64_t align_down(uint64_t value) {
   return value / DirectFile::kAlignment * DirectFile::kAlignment;
@@ -111,12 +112,15 @@ Result<size_t> DirectFile::read_aligned(uint64_t offset, size_t bytes, uint8_t* 
   return reached;
 }
 
+Status DirectFile::prepare_thread() {
+  if (bounce.size() > 0) return Status();
+  ROTA_ASSIGN_OR_RETURN(bounce, AlignedBuffer::allocate(kBounceBytes, kAlignment));
+  return Status();
+}
+
 Status DirectFile::read(uint64_t offset, size_t bytes, void* out) const {
   ROTA_RETURN_IF_ERROR(check_span(offset, bytes));
-  thread_local AlignedBuffer bounce;
-  if (bounce.size() == 0) {
-    ROTA_ASSIGN_OR_RETURN(bounce, AlignedBuffer::allocate(kBounceBytes, kAlignment));
-  }
+  ROTA_RETURN_IF_ERROR(prepare_thread());
   auto* target = static_cast<uint8_t*>(out);
   const uint64_t end = offset + bytes;
   for (uint64_t position = offset; position < end;) {

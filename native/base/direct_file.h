@@ -30,6 +30,9 @@ class DirectFile {
   uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }
 
+  // Takes the calling thread's bounce buffer, where it has none yet: a thread that did so allocates
+  // nothing in read(). kOutOfMemory.
+  static Status prepare_thread();
   // Copies bytes [offset, offset + bytes) to out, through an aligned bounce buffer of the calling
   // thread. kIo names file, offset and reason; reading past the end is kIo.
   Status read(uint64_t offset, size_t bytes, void* out) const;

@@ -29,6 +29,8 @@ class BlobSource {
   virtual int layers() const = 0;
   virtual int experts() const = 0;
   virtual const BlobLayout& layout(int layer, int expert) const = 0;
+  // Called by a thread before its first read(), which then allocates nothing. kOutOfMemory.
+  virtual Status prepare_thread() const { return Status(); }
   // dst[bytes] = blob[offset, offset + bytes).
   virtual Status read(int layer, int expert, uint64_t offset, uint64_t bytes,
                       uint8_t* dst) const = 0;

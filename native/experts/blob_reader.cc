@@ -41,6 +41,12 @@ void BlobReader::end() {
   for (std::thread& thread : threads_) thread.join();
 }
 
+Status BlobReader::prepared() {
+  std::unique_lock lock(mutex_);
+  finished_.wait(lock, [this] { return ready_ == static_cast<int>(threads_.size()); });
+  return refusal_;
+}
+
 int BlobReader::submit(int layer, int expert, uint8_t* dst, Priority priority) {
   const std::lock_guard lock(mutex_);
   const auto free =
@@ -98,7 +104,11 @@ BlobReader::Ticket* BlobReader::next_claim() {
 
 void BlobReader::work(int index) {
   pthread_setname_np(pthread_self(), ("rota-read-" + std::to_string(index + 1)).c_str());
+  const Status prepared = source_.prepare_thread();
   std::unique_lock lock(mutex_);
+  ++ready_;
+  if (refusal_.ok()) refusal_ = prepared.with_context("file reader " + std::to_string(index + 1));
+  finished_.notify_all();
   while (true) {
     Ticket* ticket = nullptr;
     wanted_.wait(lock, [&] { return stopping_ || (ticket = next_claim()) != nullptr; });

@@ -22,6 +22,9 @@ class BlobReader {
   // thread, with none left running.
   BlobReader(const BlobSource& source, int threads, int max_open);
   ~BlobReader();
+  // Waits until every thread has what it reads with; nothing is allocated from then on. Else the
+  // first refusal, and this reader is of no use.
+  Status prepared();
   BlobReader(const BlobReader&) = delete;
   BlobReader& operator=(const BlobReader&) = delete;
 
@@ -51,6 +54,8 @@ class BlobReader {
   const BlobSource& source_;
   std::mutex mutex_;
   std::condition_variable wanted_, finished_;
+  int ready_ = 0;   // threads that have what they need, or were refused it
+  Status refusal_;  // of the first of these
   std::vector<Ticket> tickets_;
   uint64_t sequence_ = 0;
   bool stopping_ = false;

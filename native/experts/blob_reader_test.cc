@@ -59,6 +59,28 @@ TEST_CASE("a blob of several pieces arrives whole") {
   CHECK(blobs.reads > 4);
 }
 
+TEST_CASE("every thread has what it reads with before the first read, or says which has not") {
+  FakeBlobs blobs(1, 2, 64, 64, {Format::kF32});
+  {
+    BlobReader reader(blobs, 3, 1);
+    CHECK(reader.prepared().ok());
+    CHECK(blobs.prepared == 3);
+    CHECK(blobs.reads == 0);
+    std::vector<uint8_t> bytes(blobs.layout(0, 0).bytes);
+    CHECK(reader.wait(reader.submit(0, 1, bytes.data(), BlobReader::Priority::kDemand)).ok());
+    CHECK(blobs.prepared == 3);
+  }
+  blobs.refused_thread = 4;
+  const Status refused = BlobReader(blobs, 3, 1).prepared();
+  CHECK(refused.code() == Code::kOutOfMemory);
+  CHECK(refused.message().starts_with("file reader "));
+  CHECK(refused.message().ends_with(": no room for a thread"));
+  blobs.refused_thread = blobs.prepared;
+  FileStage::Options options;
+  options.max_blob = blobs.layout(0, 0).bytes;
+  CHECK(FileStage::create(blobs, options).status().code() == Code::kOutOfMemory);
+}
+
 TEST_CASE("a failed read is its ticket's status, and the ticket can be used again") {
   FakeBlobs blobs(1, 3, 64, 64, {Format::kF32});
   blobs.fail_id = 1;

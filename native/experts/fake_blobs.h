@@ -52,6 +52,10 @@ class FakeBlobs : public BlobSource {
   const BlobLayout& layout(int layer, int expert) const override {
     return layouts_[static_cast<size_t>(layer * experts_ + expert)];
   }
+  Status prepare_thread() const override {
+    if (prepared++ == refused_thread) return Status(Code::kOutOfMemory, "no room for a thread");
+    return Status();
+  }
   Status read(int layer, int expert, uint64_t offset, uint64_t bytes, uint8_t* dst) const override {
     ++reads;
     if (delay_us > 0) std::this_thread::sleep_for(std::chrono::microseconds(delay_us));
@@ -85,7 +89,8 @@ class FakeBlobs : public BlobSource {
     return y;
   }
 
-  mutable std::atomic<int> reads{0};
+  mutable std::atomic<int> reads{0}, prepared{0};
+  int refused_thread = -1;
   std::atomic<int> delay_us{0};
   std::atomic<int> fail_id{-1};
 

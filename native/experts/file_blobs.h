@@ -23,6 +23,7 @@ class FileBlobs : public BlobSource {
   const BlobLayout& layout(int layer, int expert) const override {
     return layouts_[index(layer, expert)];
   }
+  Status prepare_thread() const override { return DirectFile::prepare_thread(); }
   Status read(int layer, int expert, uint64_t offset, uint64_t bytes, uint8_t* dst) const override;
 
   uint64_t total_bytes() const { return total_bytes_; }

@@ -27,6 +27,7 @@ Result<std::unique_ptr<FileStage>> FileStage::create(const BlobSource& source,
   }
   stage->reader_ =
       std::make_unique<BlobReader>(source, options.readers, options.demand + 2 * options.prefetch);
+  ROTA_RETURN_IF_ERROR(stage->reader_->prepared());
   return stage;
 }
 

@@ -129,6 +129,7 @@ Status TieredExperts::load_blobs(const std::vector<Load>& loads, const LoadProgr
   uint64_t bytes = 0;
   // Declared last: on an error its threads end before anything they write to is gone.
   BlobReader reader(source_, readers, static_cast<int>(window));
+  ROTA_RETURN_IF_ERROR(reader.prepared());
   const auto close_one = [&]() -> Status {
     ROTA_RETURN_IF_ERROR(reader.wait(tickets[closed]));
     const int id = loads[closed++].id;

@@ -73,17 +73,24 @@ describe('memory refused at every large allocation', () => {
 });
 
 describe('what a pass needs', () => {
-  test('was taken at the load: none is lost when nothing more is to be had', async () => {
-    // A long context, because what selects among its groups is what a task needs most of.
-    const knobs = ['--model', model, '--slots', '100%', '--threads', '2', '--ctx', '100000'];
-    const { done } = await generateOnce(knobs, ask);
-    const now = createSwitch(folder.path, 'now-pass');
-    const env = suffering(['memory', { least: LARGE, nth: 0, when: now.file }]);
-    const { engine } = await Strata.start(knobs, env);
-    await using _ = engine;
-    now.on();
-    expect((await engine.generate(ask)).ids).toEqual(done[0]?.ids);
-  });
+  // A long context, because what selects among its groups is what a task needs most of; and a file tier, because its readers are
+  // threads of their own, each with a buffer.
+  test.each([
+    ['100%', '0', '100000'],
+    ['10%', '10%', '1000'],
+  ])(
+    'was taken at the load: none is lost when nothing more is to be had (slots %s, arena %s)',
+    async (slots, arena, ctx) => {
+      const knobs = ['--model', model, '--slots', slots, '--arena', arena, '--threads', '2', '--ctx', ctx];
+      const { done } = await generateOnce(knobs, ask);
+      const now = createSwitch(folder.path, `now-${ctx}`);
+      const env = suffering(['memory', { least: LARGE, nth: 0, when: now.file }]);
+      const { engine } = await Strata.start(knobs, env);
+      await using _ = engine;
+      now.on();
+      expect((await engine.generate(ask)).ids).toEqual(done[0]?.ids);
+    },
+  );
 });
 
 describe('what a request itself asks for', () => {
