@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/rng.h"
 #include "base/temp_dir.h"
 #include "formats/gguf.h"
 #include "formats/gguf_fixture.h"
+#include "formats/input_gguf.h"
 
 namespace rota {
 namespace {
@@ -116,14 +116,6 @@ uint64_t walk(const Gguf& gguf) {
   return sum;
 }
 
-// As a file of these bytes, which is not what is tested here. The bytes stay the caller's.
-Result<Gguf> in_memory(const std::vector<uint8_t>& bytes) {
-  std::vector<MmapFile> parts;
-  parts.push_back(MmapFile::of_memory("m", bytes));
-  ROTA_ASSIGN_OR_RETURN(FileView view, FileView::of("m", std::move(parts)));
-  return Gguf::read(std::move(view));
-}
-
 std::vector<uint8_t> small_bytes() {
   const TempDir dir;
   const std::string whole = read_file(small_gguf(dir));
@@ -134,13 +126,13 @@ TEST_CASE("bytes in memory are read as a file of them is") {
   const TempDir dir;
   const std::vector<uint8_t> bytes = small_bytes();
   const auto file = Gguf::open(small_gguf(dir));
-  const auto memory = in_memory(bytes);
+  const auto memory = input_gguf(bytes);
   REQUIRE(file.ok());
   REQUIRE_MESSAGE(memory.ok(), memory.status().message());
   CHECK(memory.value().keys() == file.value().keys());
   CHECK(memory.value().string("name").value() == "small");
   CHECK(walk(memory.value()) == walk(file.value()));
-  CHECK(memory.value().shards().front().path() == "m");
+  CHECK(memory.value().shards().front().path() == "input");
   CHECK(memory.value().tensor("t.q8")->data > bytes.data());
 }
 
@@ -153,19 +145,21 @@ TEST_CASE("a file that says it is one of two is refused when it is read alone") 
   REQUIRE(writer.begin_data().ok());
   REQUIRE(writer.finish().ok());
   const std::string text = read_file(dir / "half.gguf");
-  CHECK(
-      in_memory({text.begin(), text.end()}).status().message() ==
-      "m: key split.no: the file says it is part 0 of 2, its name says part 0 of 1 (both from 0)");
+  CHECK(input_gguf(std::vector<uint8_t>(text.begin(), text.end())).status().message() ==
+        "input: key split.no: the file says it is part 0 of 2, its name says part 0 of 1 (both "
+        "from 0)");
 }
 
 TEST_CASE("a file cut at any length is an error") {
   const std::vector<uint8_t> whole = small_bytes();
   int accepted = 0;
   for (size_t length = 1; length < whole.size(); ++length) {
-    accepted += in_memory({whole.begin(), whole.begin() + static_cast<ptrdiff_t>(length)}).ok();
+    // Of the very length, so that a read past the end shows.
+    const std::vector<uint8_t> cut(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(length));
+    accepted += input_gguf(cut).ok();
   }
   CHECK(accepted == 0);
-  CHECK(in_memory(whole).ok());
+  CHECK(input_gguf(whole).ok());
   const TempDir dir;
   CHECK(Gguf::open(dir.write("cut.gguf", "")).status().message() ==
         (dir / "cut.gguf") + ": the file is empty");
@@ -184,7 +178,7 @@ TEST_CASE("20,000 damaged files never crash the reader") {
       const uint64_t word = trial % 4 == 1 ? splitmix64(r) : ~uint64_t{0} >> (r % 64);
       std::memcpy(mutant.data() + at, &word, std::min<size_t>(8, mutant.size() - at));
     }
-    const auto opened = in_memory(mutant);
+    const auto opened = input_gguf(mutant);
     sum += opened.ok() ? walk(opened.value()) : opened.status().message().size();
   }
   CHECK(sum > 0);

@@ -1,8 +1,8 @@
 // The knob of the device slots: counts, shares, and sizes that hold the context's keys too.
 
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Ready, runStrata } from './helpers/strata.ts';
-import { expectExact, lookups, type Played, play, QUARTERS, sum } from './helpers/tiers.ts';
+import { runStrata } from './helpers/strata.ts';
+import { blobBytes, expectExact, lookups, type Played, play, QUARTERS, sum } from './helpers/tiers.ts';
 import { withModel } from './helpers/workspace.ts';
 
 const { model } = withModel('mini-xs');
@@ -13,10 +13,6 @@ const run = (...knobs: string[]): Promise<Played> => play(model, QUARTERS, ...kn
 beforeAll(async () => {
   base = await run();
 });
-
-function blobBytes({ blob_bytes }: Ready): number {
-  return Math.max(...Object.values(blob_bytes));
-}
 
 describe('knob: slots', () => {
   test('a count is a count, and its bytes are reported beside it', async () => {

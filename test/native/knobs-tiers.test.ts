@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { bin, isSanitized, type Json, type Ready, runStrata, Strata } from './helpers/strata.ts';
 import {
   BODIES,
+  blobBytes,
   DRAFTED,
   expectExact,
   lookups,
@@ -31,10 +32,6 @@ beforeAll(async () => {
   base = await run();
   drafted = await draft();
 });
-
-function blobBytes({ blob_bytes }: Ready): number {
-  return Math.max(...Object.values(blob_bytes));
-}
 
 /** Starts with slots of what is free of `free` bytes, and ends. */
 async function auto(free: number, ...knobs: string[]): Promise<{ ready: Ready; stderr: string }> {

@@ -1,13 +1,9 @@
 // The AVX-512 variant of the activations' rounding: a whole chunk in registers, moved into a layout
 // by byte permutations. The bits are the portable variant's.
-#include <immintrin.h>
-
-#include "device/host/matvec_activations.h"
+#include "device/host/matvec_int_avx512.h"
 
 namespace rota {
 namespace {
-
-inline __m512i load64(const void* p) { return _mm512_loadu_si512(p); }
 
 // For each 64 positions of a layout: the value they take (of 256).
 struct Places {
@@ -98,11 +94,6 @@ inline void store_trits(const __m512i* values, int8_t* to) {
     const __m128i some = _mm_load_si128(reinterpret_cast<const __m128i*>(from + 16 * i));
     _mm_store_si128(reinterpret_cast<__m128i*>(to + i % 8 * 64 + i / 8 * 16), some);
   }
-}
-
-inline __m128i add_quarters(__m512i v) {
-  const __m256i half = _mm256_add_epi32(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
-  return _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
 }
 
 void lay_out_trits(const Bytes& in, float scale, size_t half, TritsChunk& out) {

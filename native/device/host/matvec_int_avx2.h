@@ -45,8 +45,15 @@ inline float reduce_sixteen(const SixteenLanes& acc) {
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
-inline void close(__m256& acc, __m256 t, float scale) {
-  acc = _mm256_fmadd_ps(t, _mm256_set1_ps(scale), acc);
+inline void close(__m256& acc, __m256 t, __m256 scale) { acc = _mm256_fmadd_ps(t, scale, acc); }
+inline void close(__m256& acc, __m256 t, float scale) { close(acc, t, _mm256_set1_ps(scale)); }
+
+// The sum of eight lanes, in every lane.
+inline __m128 reduce_eight(__m256i eight) {
+  const __m128i four =
+      _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+  const __m128i two = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+  return _mm_cvtepi32_ps(_mm_add_epi32(two, _mm_shuffle_epi32(two, 0xb1)));
 }
 
 // A format's chunk for one output, made one for several.

@@ -120,11 +120,11 @@ inline __m512i two_bits(__m512i bytes) {
 
 // kN outputs' sums of a chunk into their lanes.
 template <int kN, class Weights>
-inline void close(const Weights* w, const __m512i* sums, float scale, SixteenLanes<kN>& acc) {
+inline void close(const Weights* w, const __m512i* sums, __m512 scale, SixteenLanes<kN>& acc) {
 #pragma GCC unroll 4
   for (int i = 0; i < kN; ++i) {
     const __m512 t = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[i]), w[i].d);
-    acc.of[i] = _mm512_fmadd_ps(t, _mm512_set1_ps(scale), acc.of[i]);
+    acc.of[i] = _mm512_fmadd_ps(t, scale, acc.of[i]);
   }
 }
 

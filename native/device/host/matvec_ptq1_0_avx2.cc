@@ -71,8 +71,7 @@ struct PTQ1_0 {
   };
   static inline void close_half(const Sums& sums, __m256 d, const Chunk& x, size_t h, Lanes& acc) {
     const __m256i all = join(sums.hi, sums.lo, load32(x.offset + 8 * h));
-    const __m256 t = _mm256_mul_ps(_mm256_cvtepi32_ps(all), d);
-    acc.half[h] = _mm256_fmadd_ps(t, _mm256_load_ps(x.scale + 8 * h), acc.half[h]);
+    close(acc.half[h], _mm256_mul_ps(_mm256_cvtepi32_ps(all), d), _mm256_load_ps(x.scale + 8 * h));
   }
   [[gnu::always_inline]] static inline void decode(const uint8_t* p, Weights& w) {
 #pragma GCC unroll 2

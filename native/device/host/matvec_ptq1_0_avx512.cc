@@ -86,12 +86,7 @@ struct PTQ1_0 : KeepsSixteenLanes {
   static inline void apply(const Weights* w, const Chunk& x, Lanes<kN>& acc) {
     __m512i sums[kN];
     split_sums<8, kN>(w, x, load64(x.offset), sums);
-    const __m512 scale = _mm512_load_ps(x.scale);
-#pragma GCC unroll 4
-    for (int i = 0; i < kN; ++i) {
-      const __m512 t = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[i]), w[i].d);
-      acc.of[i] = _mm512_fmadd_ps(t, scale, acc.of[i]);
-    }
+    close<kN>(w, sums, _mm512_load_ps(x.scale), acc);
   }
 };
 

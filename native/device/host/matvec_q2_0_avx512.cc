@@ -33,7 +33,7 @@ struct Q2_0 : KeepsSixteenLanes {
   static inline void apply(const Weights* w, const Chunk& x, Lanes<kN>& acc) {
     __m512i sums[kN];
     split_sums<4, kN>(w, x, load64(x.offset), sums);
-    close<kN>(w, sums, x.scale, acc);
+    close<kN>(w, sums, _mm512_set1_ps(x.scale), acc);
   }
 };
 

@@ -35,12 +35,6 @@ struct Q2_K {
           steps, _mm256_set1_epi16(static_cast<int16_t>(2 * g + 256 * (2 * g + 1))));
     }
   }
-  static inline __m128 sum(__m256i eight) {
-    const __m128i four =
-        _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
-    const __m128i two = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
-    return _mm_cvtepi32_ps(_mm_add_epi32(two, _mm_shuffle_epi32(two, 0xb1)));
-  }
   // Products of a code and a byte: 2 * 3 * 128 in 16 bits; times 256 steps of 15, so that hi and lo
   // meet in one sum.
   static inline void apply(const Weights& w, const Chunk& x, Lanes& acc) {
@@ -56,8 +50,8 @@ struct Q2_K {
     const __m256i less =
         _mm256_add_epi32(_mm256_madd_epi16(_mm256_slli_epi16(w.offsets, 8), load32(x.hi_sums)),
                          _mm256_madd_epi16(w.offsets, load32(x.lo_sums)));
-    const __m128 t =
-        _mm_fmadd_ss(sum(less), _mm_mul_ss(w.dmin, _mm_set_ss(0.25f)), _mm_mul_ss(sum(sums), w.d));
+    const __m128 t = _mm_fmadd_ss(reduce_eight(less), _mm_mul_ss(w.dmin, _mm_set_ss(0.25f)),
+                                  _mm_mul_ss(reduce_eight(sums), w.d));
     acc.first = _mm_fmadd_ss(t, _mm_set_ss(x.scale), acc.first);
   }
   static inline void one(const uint8_t* p, const Chunk& x, Lanes& acc) {

@@ -93,20 +93,17 @@ struct Q3_K {
     return _mm256_add_epi32(_mm256_slli_epi32(all.hi, 8), all.lo);
   }
   static inline void finish(__m256i eight, __m128 d, const Chunk& x, Lanes& acc) {
-    const __m128i four =
-        _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
-    const __m128i two = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
-    const __m128i one = _mm_add_epi32(two, _mm_shuffle_epi32(two, 0xb1));
-    acc.first = _mm_fmadd_ss(_mm_mul_ss(_mm_cvtepi32_ps(one), d), _mm_set_ss(x.scale), acc.first);
+    acc.first = _mm_fmadd_ss(_mm_mul_ss(reduce_eight(eight), d), _mm_set_ss(x.scale), acc.first);
   }
   template <int kG>
   static inline void decode_group(const uint8_t* p, __m256i high, Weights& w) {
     w.code[kG] = code_of_group<kG>(high, load32(p + 32 + 32 * (kG / 4)));
     w.scale[kG] = scale_of_group(w.scales, kG);
   }
+  static inline __m128 d_of(const uint8_t* p) { return _mm_cvtph_ps(spread_half(p + 108)); }
   static inline void decode(const uint8_t* p, Weights& w) {
     w.scales = unpack_scales(p + 96);
-    w.d = _mm_cvtph_ps(spread_half(p + 108));
+    w.d = d_of(p);
     const __m256i high = load32(p);
     decode_group<0>(p, high, w);
     decode_group<1>(p, high, w);
@@ -138,7 +135,6 @@ struct Q3_K {
   static inline void apply(const Weights& w, const Chunk& x, Lanes& acc) {
     finish(sum(Decoded{w, x}, w.scales, x), w.d, x, acc);
   }
-  static inline __m128 d_of(const uint8_t* p) { return _mm_cvtph_ps(spread_half(p + 108)); }
   [[gnu::always_inline]] static inline void one(const uint8_t* p, const Chunk& x, Lanes& acc) {
     const __m256i scales = unpack_scales(p + 96);
     finish(sum(Fresh{p, load32(p), scales, x}, scales, x), d_of(p), x, acc);

@@ -35,12 +35,15 @@ Result<TieredOptions> StrataEngine::tier_options() {
     rank_sha256_ = file.value().sha256;
   }
   memory_ = limit_to_nodes(memory_available({o.memory_root, o.assume_memory}), o.machine);
-  if (o.slots.kind == SizeValue::Kind::kAuto) budget_ = slots_budget(tiers);
-  tiers.placement.slots_bytes = budget_ ? budget_->slots() : o.slots.of(all);
-  if (o.slots.kind == SizeValue::Kind::kBytes) {
+  if (o.slots.kind == SizeValue::Kind::kAuto) {
+    budget_ = slots_budget(tiers);
+    tiers.placement.slots_bytes = budget_->slots();
+  } else if (o.slots.kind == SizeValue::Kind::kBytes) {
     const uint64_t kv = model_bytes(weights_->config(), model_options()).kv;
     ROTA_ASSIGN_OR_RETURN(tiers.placement.slots_bytes, slots_in(o.slots.bytes, kv));
     if (o.slots.bytes > 0) kv_in_slots_ = kv;
+  } else {
+    tiers.placement.slots_bytes = o.slots.of(all);
   }
   tiers.placement.max_slots = o.slots.limit();
   return tiers;

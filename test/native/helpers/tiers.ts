@@ -31,6 +31,11 @@ export function play(model: string, base: readonly string[], ...knobs: readonly 
   return generateOnce(['--model', model, ...base, ...knobs], ...BODIES);
 }
 
+/** Of the largest expert: what a place for any of them takes. */
+export function blobBytes({ blob_bytes }: Ready): number {
+  return Math.max(...Object.values(blob_bytes));
+}
+
 /** What the output is, whatever it cost. */
 export function output({ done }: Played): unknown {
   return done.map(({ ids, finish, digest, pass_tokens }) => ({ ids, finish, digest, pass_tokens }));
