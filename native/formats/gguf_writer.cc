@@ -107,6 +107,15 @@ void GgufWriter::key_string_array(std::string_view key, std::span<const std::str
   for (const std::string& value : values) put_string(keys_, value);
 }
 
+void GgufWriter::key_copy(std::string_view key, const GgufValue& value) {
+  begin_key(key, value.type);
+  if (value.type == GgufType::kArray) {
+    put_type(keys_, value.element);
+    put<uint64_t>(keys_, value.count);
+  }
+  keys_.append(reinterpret_cast<const char*>(value.payload), value.bytes);
+}
+
 Status GgufWriter::add_tensor(std::string_view name, Format format, std::span<const uint64_t> ne) {
   ROTA_CHECK(fd_ < 0, "tensor after begin_data:", name);
   ROTA_CHECK(!ne.empty() && ne.size() <= 4, name, "dimensions", ne.size());

@@ -34,6 +34,8 @@ class GgufWriter {
   void key_i64_array(std::string_view key, std::span<const int64_t> values);
   void key_f32_array(std::string_view key, std::span<const float> values);
   void key_string_array(std::string_view key, std::span<const std::string> values);
+  // As another file has it, whatever its type.
+  void key_copy(std::string_view key, const GgufValue& value);
 
   // Declares the next tensor; its data must come in the same order. kUsage when a row does not fit
   // the format.

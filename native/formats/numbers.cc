@@ -45,15 +45,6 @@ uint16_t float_to_bf16(float value) {
   return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
-float e4m3_to_float(uint8_t code) {
-  const int exponent = (code >> 3) & 15;
-  const auto mantissa = static_cast<float>(code & 7);
-  if ((code & 0x7f) == 0x7f) return std::bit_cast<float>(0x7fc00000u);
-  const float magnitude =
-      exponent == 0 ? mantissa * 0x1p-9f : std::ldexp(1.f + mantissa / 8.f, exponent - 7);
-  return (code & 0x80) != 0 ? -magnitude : magnitude;
-}
-
 uint8_t float_to_e4m3(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const auto sign = static_cast<uint8_t>((bits >> 24) & 0x80u);

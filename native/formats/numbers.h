@@ -29,7 +29,16 @@ inline float bf16_to_float(uint16_t b) {
 uint16_t float_to_bf16(float value);
 
 // E4M3FN: no infinities, 0x7f and 0xff are NaN, largest 448, subnormal step 2^-9.
-float e4m3_to_float(uint8_t code);
+inline float e4m3_to_float(uint8_t code) {
+  const uint32_t sign = static_cast<uint32_t>(code & 0x80u) << 24, magnitude = code & 0x7fu;
+  if (magnitude == 0x7f) return std::bit_cast<float>(0x7fc00000u);
+  if (magnitude < 8) {  // subnormal
+    const float value = static_cast<float>(magnitude) * 0x1p-9f;
+    return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(value));
+  }
+  // Exponent and mantissa move together; the bias goes from 7 to 127.
+  return std::bit_cast<float>(sign | ((magnitude << 20) + (120u << 23)));
+}
 // Nearest even, saturating at +-448. Not for NaN.
 uint8_t float_to_e4m3(float value);
 

@@ -28,7 +28,7 @@ Config whole(const std::string& name) {
 TEST_CASE("every named config is valid") {
   for (const std::string& name : config_names()) CHECK(whole(name).name == name);
   CHECK(named_config("mini-q").status().message() ==
-        "unknown config 'mini-q'; there are mini-xs, mini-xs2, mini-s, mini-m, wide");
+        "unknown config 'mini-q'; there are mini-xs, mini-xs2, mini-s, mini-four, mini-m, wide");
 }
 
 TEST_CASE("roles of layers") {

@@ -92,6 +92,24 @@ NamedConfig mini_s() {
   return named;
 }
 
+// As mini-s in four layers and few experts: the smallest that every expert format fits.
+// SWA FULL2 REUSE FULL1.
+NamedConfig mini_four() {
+  NamedConfig named = mini_s();
+  Config& c = named.config;
+  c.layers = 4;
+  c.ratios = {0, 2, 2, 1, 0};
+  c.kv_source = {1, 3};
+  c.index_source = {1, 3};
+  c.candidate_source = -1, c.candidate_blocks = 0, c.candidate_block_size = 0;
+  c.engram_layers = {1};
+  c.draft_targets = {3};
+  c.draft_stages = 1;
+  c.experts = 6, c.top_k = 2;
+  c.draft_experts = 4;
+  return named;
+}
+
 NamedConfig mini_m() {
   NamedConfig named;
   named.quantised = true;
@@ -146,11 +164,8 @@ struct Entry {
   const char* name;
   NamedConfig (*make)();
 };
-constexpr Entry kConfigs[] = {{"mini-xs", mini_xs},
-                              {"mini-xs2", mini_xs2},
-                              {"mini-s", mini_s},
-                              {"mini-m", mini_m},
-                              {"wide", wide}};
+constexpr Entry kConfigs[] = {{"mini-xs", mini_xs},     {"mini-xs2", mini_xs2}, {"mini-s", mini_s},
+                              {"mini-four", mini_four}, {"mini-m", mini_m},     {"wide", wide}};
 
 }  // namespace
 

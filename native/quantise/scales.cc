@@ -8,60 +8,16 @@
 #include "base/check.h"
 #include "formats/numbers.h"
 #include "formats/quants.h"
+#include "quantise/group_fit.h"
 
 namespace rota {
 namespace {
 
-constexpr size_t kLanes = 8;
-constexpr int kGrid = 16;            // steps tried for each sign
+constexpr int kGrid = 12;            // steps tried for each sign
 constexpr int kRefinements = 2;      // rounds of least squares
 constexpr float kLargest = 65504.f;  // of fp16
 
-// Rounds to nearest by the float format itself; |x| < 2^22.
-float rounded(float x) {
-  constexpr float kMagic = 12582912.f;  // 1.5 * 2^23
-  return (x + kMagic) - kMagic;
-}
-
-float code_of(float ratio, float low, float high) {
-  const float above = ratio < low ? low : ratio;
-  return rounded(above < high ? above : high);
-}
-
-// A group of weights as the search sees it; n is a multiple of kLanes.
-struct Group {
-  const float* w;
-  const float* importance;
-  size_t n;
-  float low, high;
-};
-
-struct Fit {
-  float error, wq, qq;  // importance-weighted: squared error, sum of w q, sum of q^2
-};
-
-Fit fit_with(const Group& g, float step) {
-  const float inverse = step == 0 ? 0 : 1 / step;
-  float error[kLanes] = {}, wq[kLanes] = {}, qq[kLanes] = {};
-  for (size_t i = 0; i < g.n; i += kLanes) {
-    for (size_t l = 0; l < kLanes; ++l) {
-      const float w = g.w[i + l], h = g.importance[i + l];
-      const float q = code_of(w * inverse, g.low, g.high), off = w - step * q;
-      error[l] += h * off * off;
-      wq[l] += h * w * q;
-      qq[l] += h * q * q;
-    }
-  }
-  Fit fit = {0, 0, 0};
-  for (size_t l = 0; l < kLanes; ++l) {
-    fit.error += error[l];
-    fit.wq += wq[l];
-    fit.qq += qq[l];
-  }
-  return fit;
-}
-
-float largest_magnitude(const Group& g) {
+float largest_magnitude(const WeightGroup& g) {
   float amax = 0;
   for (size_t i = 0; i < g.n; ++i) amax = std::max(amax, std::fabs(g.w[i]));
   return amax;
@@ -69,16 +25,16 @@ float largest_magnitude(const Group& g) {
 
 // The best step found, not yet rounded to what a format holds. `from` and `to` are multiples of the
 // step that maps the largest weight to the farthest code.
-float search_step(const Group& g, float from, float to) {
+float search_step(const WeightGroup& g, float from, float to) {
   const float reach = std::max(-g.low, g.high), unit = largest_magnitude(g) / reach;
   if (unit == 0) return 0;
-  float best = 0, least = fit_with(g, 0).error;
+  float best = 0, least = group_fit(g, 0).error;
   for (const float sign : {1.0f, -1.0f}) {
     if (sign < 0 && g.low == -g.high) continue;
     for (int i = 0; i < kGrid; ++i) {
       float step = sign * unit * (from + (to - from) * static_cast<float>(i) / (kGrid - 1));
       for (int round = 0; round <= kRefinements; ++round) {
-        const Fit fit = fit_with(g, step);
+        const GroupFit fit = group_fit(g, step);
         if (fit.error < least) {
           least = fit.error;
           best = step;
@@ -116,7 +72,7 @@ class SuperBlock {
     *d = 0;
     std::fill_n(sub, kGroups, int8_t{0});
     double least = choose(0, sub);
-    for (const int most : {-32, -30, -28, -26, 31, 29, 27}) {
+    for (const int most : {-32, -29, 31, 28}) {
       int8_t tried[kGroups];
       uint16_t bits = stored(extreme / static_cast<float>(most));
       double error = choose(fp16_to_float(bits), tried);
@@ -134,14 +90,14 @@ class SuperBlock {
   }
 
  private:
-  float error(size_t k, float step) const { return fit_with(groups_[k], step).error; }
+  float error(size_t k, float step) const { return group_fit(groups_[k], step).error; }
 
   // The best whole number of d near each ideal step; returns the sum of errors.
   double choose(float d, int8_t* sub) const {
     double sum = 0;
     for (size_t k = 0; k < kGroups; ++k) {
       const float ratio = d == 0 ? 0 : ideal_[k] / d;
-      const int near = static_cast<int>(rounded(std::clamp(ratio, -32.f, 31.f)));
+      const int near = static_cast<int>(rounded_to_whole(std::clamp(ratio, -32.f, 31.f)));
       float least = INFINITY;
       for (int m = std::max(near - 1, -32); m <= std::min(near + 1, 31); ++m) {
         const float found = error(k, d * static_cast<float>(m));
@@ -158,14 +114,14 @@ class SuperBlock {
   uint16_t least_squares(float d, const int8_t* sub) const {
     double wq = 0, qq = 0;
     for (size_t k = 0; k < kGroups; ++k) {
-      const Fit fit = fit_with(groups_[k], d * static_cast<float>(sub[k]));
+      const GroupFit fit = group_fit(groups_[k], d * static_cast<float>(sub[k]));
       wq += static_cast<double>(fit.wq) * sub[k];
       qq += static_cast<double>(fit.qq) * sub[k] * sub[k];
     }
     return stored(qq > 0 ? static_cast<float>(wq / qq) : d);
   }
 
-  std::array<Group, kGroups> groups_;
+  std::array<WeightGroup, kGroups> groups_;
   std::array<float, kGroups> ideal_;
 };
 
@@ -203,7 +159,7 @@ float Scales::step(size_t row, size_t group) const {
 int8_t nearest_code(float value, float step, const CodeRule& rule) {
   if (step == 0) return 0;
   return static_cast<int8_t>(
-      code_of(value / step, static_cast<float>(rule.low), static_cast<float>(rule.high)));
+      nearest_whole(value / step, static_cast<float>(rule.low), static_cast<float>(rule.high)));
 }
 
 Scales search_scales(Format format, const float* w, size_t rows, size_t columns,
@@ -221,8 +177,8 @@ Scales search_scales(Format format, const float* w, size_t rows, size_t columns,
       SuperBlock(weights, costs, rule).search(&s.d[b], &s.sub[first / rule.group]);
       continue;
     }
-    const Group group = {weights, costs, rule.block, static_cast<float>(rule.low),
-                         static_cast<float>(rule.high)};
+    const WeightGroup group = {weights, costs, rule.block, static_cast<float>(rule.low),
+                               static_cast<float>(rule.high)};
     // Ternary steps lie below the largest weight; with a lone code 2 they may reach it.
     s.d[b] = stored(format == Format::kQ2_0 ? search_step(group, 0.5f, 2.0f)
                                             : search_step(group, 0.2f, 1.0f));

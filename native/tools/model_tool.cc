@@ -29,6 +29,9 @@ constexpr Command kCommands[] = {
      extract_command},
     {"rank", "rank --routes FILE... --out FILE               order experts by use in dumped routes",
      rank_command},
+    {"quantise",
+     "quantise MODEL --text IDS... --out FILE.gguf       experts into few bits, calibrated on text",
+     quantise_command},
 };
 
 void print_help() {
@@ -39,6 +42,7 @@ void print_help() {
   text += "\nflags of extract-engram:\n" + extract_help();
   text += "\nflags of inspect and fingerprint:\n" + read_help();
   text += "\nflags of rank:\n" + rank_help();
+  text += "\nflags of quantise:\n" + quantise_help();
   text +=
       "\nexample:\n"
       "  rota-model synth --config mini-s --seed 1 --out mini.gguf\n"

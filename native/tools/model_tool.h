@@ -18,6 +18,7 @@ Status inspect_command(std::span<const char* const> arguments);
 Status fingerprint_command(std::span<const char* const> arguments);
 Status extract_command(std::span<const char* const> arguments);
 Status rank_command(std::span<const char* const> arguments);
+Status quantise_command(std::span<const char* const> arguments);
 
 // What the two reading commands take: FILE [--draft PATH] [--engram PATH] [--json], in any order.
 struct ReadArguments {
@@ -33,5 +34,6 @@ std::string synth_help();
 std::string read_help();
 std::string extract_help();
 std::string rank_help();
+std::string quantise_help();
 
 }  // namespace rota

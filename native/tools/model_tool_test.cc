@@ -39,10 +39,10 @@ TEST_CASE("synth refuses with one line, and writes what it was asked for") {
   const std::string out = dir / "m.gguf";
   const auto synth = [](std::vector<const char*> words) { return synth_command(words); };
   CHECK(synth({"--out", out.c_str()}).message() ==
-        "--config is missing; there are mini-xs, mini-xs2, mini-s, mini-m, wide");
+        "--config is missing; there are mini-xs, mini-xs2, mini-s, mini-four, mini-m, wide");
   CHECK(synth({"--config", "mini-xs"}).message() == "--out is missing: --out FILE.gguf");
   CHECK(synth({"--config", "mini-q", "--out", out.c_str()}).message() ==
-        "unknown config 'mini-q'; there are mini-xs, mini-xs2, mini-s, mini-m, wide");
+        "unknown config 'mini-q'; there are mini-xs, mini-xs2, mini-s, mini-four, mini-m, wide");
   CHECK(synth({"--seed", "-1"}).message() ==
         "--seed: \"-1\" is not a whole number from 0 to 2^64 - 1");
   CHECK(synth({"--expert-format", "Q9"})

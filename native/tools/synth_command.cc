@@ -51,7 +51,7 @@ std::string config_list() {
 
 std::vector<Flag> synth_flags(Arguments& a) {
   return {
-      {"--config", "NAME", "the shape: mini-xs, mini-xs2, mini-s, mini-m or wide",
+      {"--config", "NAME", "the shape: mini-xs, mini-xs2, mini-s, mini-four, mini-m or wide",
        [&a](const std::string& v) {
          return a.options.config = v, a.config_named = true, Status();
        }},
