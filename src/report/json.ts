@@ -1,6 +1,6 @@
 // The verdict for programs: a small stable shape, without the sentences.
 
-import type { ArmClassVerdict, ForeignLoad, Verdict } from '../core/records/verdict.ts';
+import type { ArmClassVerdict, Calibration, ForeignLoad, Verdict } from '../core/records/verdict.ts';
 import { stableJson } from '../core/stable-json.ts';
 
 type Arm = Pick<
@@ -47,6 +47,8 @@ export interface ReportJson {
   readonly decisions: Verdict['decisions'];
   /** What others did to the measurement. Absent: nothing. */
   readonly foreignLoad?: ForeignLoad;
+  /** The machine itself. Absent: a record without a calibration loop. */
+  readonly calibration?: Calibration;
 }
 
 export function reportJson(verdict: Verdict): ReportJson {
@@ -89,6 +91,7 @@ export function reportJson(verdict: Verdict): ReportJson {
     executed: verdict.executed,
     decisions: verdict.decisions,
     ...(verdict.foreignLoad === undefined ? {} : { foreignLoad: verdict.foreignLoad }),
+    ...(verdict.calibration === undefined ? {} : { calibration: verdict.calibration }),
   };
 }
 

@@ -2,6 +2,7 @@
 
 import type { Plan } from '../core/records/plan.ts';
 import type { ArmClassVerdict, Verdict } from '../core/records/verdict.ts';
+import { calibrationText } from '../core/verdict/calibration.ts';
 import { percent, plural } from '../core/verdict/lines.ts';
 import { FAMILY_ALPHA } from '../core/verdict/speed.ts';
 import { type Column, outputColumns, speedColumns, workColumns } from './columns.ts';
@@ -22,6 +23,7 @@ export function terminalReport(plan: Plan, verdict: Verdict, look: Look): string
     outputColumns(verdict).length === 0 ? '' : table(outputColumns(verdict)),
     lines(verdict, look),
     components(verdict, look),
+    calibration(verdict, look),
     decisions(verdict, look),
     warnings(verdict, look),
     paint.dim(fold(legend(verdict), look.width, '  ')),
@@ -108,6 +110,10 @@ function decisions(verdict: Verdict, look: Look): string {
 /** What ended the measurement early or left arms out. Looks that changed nothing are not told. */
 export function decisionTexts({ decisions: all }: Verdict): string[] {
   return all.filter(({ stop, because }) => stop || because === 'screening').map(({ reason }) => reason);
+}
+
+function calibration({ calibration: found }: Verdict, look: Look): string {
+  return found === undefined ? '' : fold(calibrationText(found), look.width, '  ');
 }
 
 function components(verdict: Verdict, look: Look): string {

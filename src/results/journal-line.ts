@@ -50,6 +50,7 @@ const EVENT_TYPES: ReadonlySet<unknown> = new Set<JournalEvent['type']>([
   'interrupted',
   'aborted',
   'block_spoilt',
+  'calibration',
   'decision',
   'session_end',
 ]);

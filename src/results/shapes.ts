@@ -7,6 +7,7 @@ import type { Decision } from '../core/records/journal.ts';
 import type { Guards, Plan, PlannedArm, WarmupRule } from '../core/records/plan.ts';
 import type {
   ArmClassVerdict,
+  Calibration,
   ForeignLoad,
   Headline,
   OutputEvidence,
@@ -147,6 +148,26 @@ const foreignLoad = z.object({
     .readonly(),
 }) satisfies z.ZodType<ForeignLoad>;
 
+const calibrationPart = z.object({ fastestMs: number, medianMs: number, drift: known, driftP: known });
+
+const calibration = z.object({
+  runs: count,
+  arithmetic: calibrationPart,
+  memory: calibrationPart,
+  leans: z
+    .array(
+      z.object({
+        arm: text,
+        of: z.enum(['arithmetic', 'memory', 'thermal throttling', 'quota throttling']),
+        own: number,
+        others: number,
+        p: number,
+        text,
+      }),
+    )
+    .readonly(),
+}) satisfies z.ZodType<Calibration>;
+
 const verdict = z.object({
   schemaVersion: z.literal(1),
   protocol: text,
@@ -163,6 +184,7 @@ const verdict = z.object({
   components: z.array(z.object({ class: text, request: known, run: known, block: known })).readonly(),
   ceilings: z.object({ memoryReadBytesPerSec: known, fileReadBytesPerSec: known }),
   foreignLoad: foreignLoad.exactOptional(),
+  calibration: calibration.exactOptional(),
   warnings: texts,
   journalSha256: text,
 }) satisfies z.ZodType<Verdict>;

@@ -3,6 +3,7 @@
 import type { Plan, PlannedArm, PlannedPrompt } from '../core/records/plan.ts';
 import type { Guard } from '../engines/guard.ts';
 import type { EngineSession } from '../engines/session.ts';
+import type { Calibrate } from '../machine/calibration.ts';
 import type { Clock } from '../machine/clock.ts';
 import type { GpuMonitor } from '../machine/gpu-monitor.ts';
 import type { Telemetry } from '../machine/telemetry.ts';
@@ -23,6 +24,8 @@ export interface SessionContext {
   readonly guard: Guard;
   readonly telemetry: Telemetry;
   readonly gpus: GpuMonitor | null;
+  /** The same short work each time, for when no engine runs. */
+  readonly calibrate: Calibrate;
   readonly promptIds: PromptIds;
   readonly descriptorOf: (engine: string) => EngineDescriptor;
   readonly progress: ProgressMeter;

@@ -4,21 +4,21 @@ import path from 'node:path';
 import { trips } from '../core/design/guard.ts';
 import { EngineError } from '../core/errors.ts';
 import type { PlannedArm, PlannedRun } from '../core/records/plan.ts';
-import { spoiltTries } from '../core/verdict/replay.ts';
 import { type EngineSession, openSession } from '../engines/session.ts';
 import type { StopReport } from '../engines/stop.ts';
 import { utcOf } from '../machine/clock.ts';
 import { type MemoryState, readMemory, waitForRelease } from '../machine/memory.ts';
 import { RecordError } from '../results/files.ts';
 import { arbitrate } from './arbitrate.ts';
+import { calibrateAround } from './calibrate-around.ts';
 import { classOrder } from './class-order.ts';
 import { type SessionContext, weightsKey } from './context.ts';
-import { GuardTripped } from './guard-tripped.ts';
+import { disturbed, GuardTripped } from './guard-tripped.ts';
 import { Interrupted } from './interrupts.ts';
 import { argvWithLedger, keepLedger, ledgerFile } from './ledger.ts';
 import { logShapeSha256 } from './log-shape.ts';
 import { warmUp } from './warm-up.ts';
-import { type RunningEngine, runWindow, tokPerSec, type WindowEvent } from './window.ts';
+import { type RunningEngine, runWindow, tokPerSec } from './window.ts';
 
 export type RunOutcome =
   | { readonly status: 'ok' }
@@ -117,29 +117,6 @@ async function measure(
   }
 }
 
-/** On file before the engine is stopped: whatever happens then, no run of this try counts. */
-function disturbed(
-  context: SessionContext,
-  run: PlannedRun,
-  event: WindowEvent,
-  reason: string,
-): GuardTripped {
-  const { journal, plan, clock } = context;
-  if (plan.guards.onTrip === 'rerun') {
-    journal.append({
-      type: 'block_spoilt',
-      utc: utcOf(clock),
-      block: run.block,
-      try: spoiltTries(journal.events, run.block) + 1,
-      run: run.id,
-      reason,
-      foreignPrograms: event.load.foreignPrograms ?? [],
-    });
-    journal.sync();
-  }
-  return new GuardTripped(reason);
-}
-
 async function work(
   context: SessionContext,
   { start, measured }: { readonly start: Start; readonly measured: Measured },
@@ -202,6 +179,7 @@ async function finish(
     signal: context.signal,
   });
   const outcome = withStop(end.outcome, stop);
+  if (outcome.status === 'ok') calibrateAround(context, run, 'after');
   const ledger = keepLedger(context, run.id, written);
   journal.append({
     type: 'run_end',
@@ -280,6 +258,7 @@ export async function runOnce(
   let session: EngineSession;
   try {
     context.signal.throwIfAborted();
+    calibrateAround(context, run, 'before');
     session = await launch(context, start);
   } catch (error) {
     if (error instanceof Interrupted) return { status: 'interrupted', interrupted: error };

@@ -5,6 +5,7 @@ import type { Plan } from '../core/records/plan.ts';
 import type { Verdict } from '../core/records/verdict.ts';
 import { runsLeftInPlan } from '../core/verdict/replay.ts';
 import { type Guard, startGuard } from '../engines/guard.ts';
+import { type Calibrate, createCalibrator } from '../machine/calibration.ts';
 import { readMachineCard } from '../machine/card.ts';
 import { type Clock, systemClock, utcOf } from '../machine/clock.ts';
 import { type GpuMonitor, startGpuMonitor } from '../machine/gpu-monitor.ts';
@@ -38,6 +39,7 @@ export interface SessionOptions {
   readonly shareMachine: boolean;
   readonly clock?: Clock;
   readonly startTelemetry?: typeof startTelemetry;
+  readonly calibrate?: Calibrate;
   readonly lockFolder?: string;
   readonly requestTimeoutMs?: SessionContext['requestTimeoutMs'];
   /** On the second Ctrl-C, after everything was killed. */
@@ -135,6 +137,7 @@ async function runRecord(options: SessionOptions, held: Held, journal: Journal):
     guard,
     telemetry,
     gpus,
+    calibrate: options.calibrate ?? createCalibrator(() => clock.monotonicMs()),
     promptIds: options.promptIds,
     descriptorOf: options.descriptorOf,
     progress,

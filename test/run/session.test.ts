@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
 import { stableJson } from '../../src/core/stable-json.ts';
+import { startTelemetry } from '../../src/machine/telemetry.ts';
 import { readRun } from '../../src/results/read.ts';
 import { deriveVerdict, recomputeVerdict } from '../../src/run/verdict-file.ts';
 import { temporaryFolder } from '../engines/helpers/fake.ts';
@@ -10,6 +11,46 @@ import { eventsOf, runFakes } from './helpers/fake-session.ts';
 
 // Starting processes takes many times as long on a machine that compiles beside.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
+
+test('the calibration loop runs before each launch and after each stop, and around no failed run', async () => {
+  using folder = temporaryFolder();
+  const arms = { base: {}, frail: { play: 'crash-at-load' } };
+  const alive: (number | null)[] = [];
+  const reading = { arithmeticMs: 10, memoryMs: 5, clockMhz: 1, thermalThrottles: 2, quotaThrottles: 3 };
+  let engine: number | null = null;
+  const run = await runFakes(folder.path, arms, {
+    session: {
+      startTelemetry: (options) => {
+        const real = startTelemetry(options);
+        return {
+          ...real,
+          watch: (pid) => {
+            engine = pid;
+            real.watch(pid);
+          },
+        };
+      },
+      calibrate: () => {
+        alive.push(engine);
+        return reading;
+      },
+    },
+  });
+  expect(alive.every((pid) => pid === null)).toBe(true);
+  const words = run.events.flatMap((event) => {
+    if (event.type === 'calibration') return [`${event.when} ${event.run}`];
+    if (event.type === 'run_start') return [`start ${event.run}`];
+    return event.type === 'run_end' ? [`${event.status} ${event.run}`] : [];
+  });
+  const good = run.plan.runs.find(({ arm }) => arm === 'base')?.id;
+  const bad = run.plan.runs.find(({ arm }) => arm === 'frail')?.id;
+  const story = (id: string | undefined) => words.filter((word) => word.endsWith(` ${id}`));
+  expect(story(good)).toEqual([`before ${good}`, `start ${good}`, `after ${good}`, `ok ${good}`]);
+  const once = [`before ${bad}`, `start ${bad}`, `void ${bad}`];
+  expect(story(bad)).toEqual([...once, ...once]);
+  expect(eventsOf(run.events, 'calibration')[0]).toMatchObject(reading);
+  expect(run.verdict.calibration).toMatchObject({ runs: 1 });
+});
 
 test('two arms on a scripted clock: rates to within 0.1 %, same output seen as the same, a change as a change', async () => {
   using folder = temporaryFolder();

@@ -81,6 +81,27 @@ export interface GapEvent {
   readonly armLogprob: number;
 }
 
+/** The same short work before and after each run, when no engine runs: what the machine itself could do. */
+export interface CalibrationEvent extends CalibrationReading {
+  readonly type: 'calibration';
+  readonly utc: string;
+  readonly run: string;
+  readonly when: 'before' | 'after';
+}
+
+export interface CalibrationReading {
+  /** The fastest of several repeats, so that a moment of others does not show: a fixed count of dependent integer operations, one core. */
+  readonly arithmeticMs: number;
+  /** The same of a copy of memory that is larger than the caches. */
+  readonly memoryMs: number;
+  /** Mean of the cores' clocks at that moment. `null`: not told here. */
+  readonly clockMhz: number | null;
+  /** Since boot: how often a core or package was too hot. `null`: not told here. */
+  readonly thermalThrottles: number | null;
+  /** In how many periods the quota of Rota's control group was used up. `null`: not told here. */
+  readonly quotaThrottles: number | null;
+}
+
 /** What was decided after a block that the plan had named for it. */
 export interface Decision {
   readonly afterBlock: number;
@@ -188,6 +209,7 @@ export type JournalEvent =
       readonly reason: string;
       readonly foreignPrograms: readonly ForeignProgram[];
     }
+  | CalibrationEvent
   | { readonly type: 'decision'; readonly utc: string; readonly decision: Decision }
   | { readonly type: 'interrupted'; readonly utc: string; readonly signal: string }
   /** Rota itself ended the session, as the protocol wants. */

@@ -186,6 +186,38 @@ export interface ForeignLoad {
   readonly disturbed: readonly DisturbedBlock[];
 }
 
+/** A part of the calibration loop, which is the same work each time: over all times that it ran. */
+export interface CalibrationPart {
+  readonly fastestMs: number;
+  readonly medianMs: number;
+  /** How much longer it took at the end of the measurement than at its start, as a share, by a straight line; null: too few. */
+  readonly drift: number | null;
+  /** Of "no drift". */
+  readonly driftP: number | null;
+}
+
+/** What slowed the machine leans to one arm: an effect of that arm, for which nothing is left out. */
+export interface Lean {
+  readonly arm: string;
+  readonly of: 'arithmetic' | 'memory' | 'thermal throttling' | 'quota throttling';
+  /**
+   * Of a part of the loop: how much longer it took after the arm's runs than before them, as a share, and the same of the other arms.
+   * Of throttling: the share of runs in which there was any.
+   */
+  readonly own: number;
+  readonly others: number;
+  readonly p: number;
+  readonly text: string;
+}
+
+/** The machine itself, by a fixed loop before and after each run. */
+export interface Calibration {
+  readonly runs: number;
+  readonly arithmetic: CalibrationPart;
+  readonly memory: CalibrationPart;
+  readonly leans: readonly Lean[];
+}
+
 export interface Verdict {
   readonly schemaVersion: 1;
   readonly protocol: string;
@@ -208,6 +240,8 @@ export interface Verdict {
     readonly fileReadBytesPerSec: number | null;
   };
   readonly foreignLoad?: ForeignLoad;
+  /** Absent: a record without a calibration loop. */
+  readonly calibration?: Calibration;
   /** What a reader must know before believing the table: foreign load, not steady, identities that failed. */
   readonly warnings: readonly string[];
   readonly journalSha256: string;

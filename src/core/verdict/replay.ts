@@ -17,6 +17,9 @@ export interface Attempt {
   /** Windows of all kinds in the order in which they ran. */
   readonly windows: readonly Window[];
   readonly scores: readonly Of<'score'>[];
+  /** The calibration loop around it. Null: not in the record. */
+  readonly before: Of<'calibration'> | null;
+  readonly after: Of<'calibration'> | null;
   /** Null: the record breaks off, so the run is void. */
   readonly end: Of<'run_end'> | null;
   /** Others disturbed a run of its block afterwards or this one: the block was measured again, and it does not count. */
@@ -46,6 +49,8 @@ type Draft = { -readonly [K in keyof Attempt]: Attempt[K] } & { windows: Window[
 function newDraft(planned: PlannedRun): Draft {
   return {
     planned,
+    before: null,
+    after: null,
     ready: null,
     loadMs: null,
     warmup: null,
@@ -76,6 +81,32 @@ export function runsLeftInPlan(plan: Plan, events: readonly JournalEvent[]): Pla
   );
 }
 
+type RunEvent = Of<'ready' | 'warmup_end' | 'window' | 'score' | 'calibration' | 'run_end'>;
+
+function add(draft: Draft, event: RunEvent): void {
+  switch (event.type) {
+    case 'ready':
+      draft.ready = event.ready;
+      draft.loadMs = event.loadMs;
+      break;
+    case 'warmup_end':
+      draft.warmup = event;
+      break;
+    case 'window':
+      draft.windows.push(event);
+      break;
+    case 'score':
+      draft.scores.push(event);
+      break;
+    case 'calibration':
+      draft.after = event;
+      break;
+    case 'run_end':
+      draft.end = event;
+      break;
+  }
+}
+
 function spoil(started: readonly Draft[], event: Of<'block_spoilt'>): void {
   for (const draft of started) if (draft.planned.block === event.block) draft.spoilt = true;
 }
@@ -90,6 +121,8 @@ export function replay(plan: Plan, events: readonly JournalEvent[]): Replay {
   const attempts = new Map<string, Draft[]>(plan.runs.map((run) => [run.id, []]));
   const planned = new Map(plan.runs.map((run) => [run.id, run]));
   const open = new Map<string, Draft>();
+  /** Before a run that has not started yet. */
+  let calibrated: Of<'calibration'> | null = null;
   const started = (event: { readonly type: string; readonly run: string }): Draft => {
     const draft = open.get(event.run);
     if (draft === undefined)
@@ -106,32 +139,29 @@ export function replay(plan: Plan, events: readonly JournalEvent[]): Replay {
           );
         }
         const draft = newDraft(run);
+        draft.before = calibrated;
+        calibrated = null;
         attempts.get(event.run)?.push(draft);
         open.set(event.run, draft);
         break;
       }
-      case 'ready': {
-        const draft = started(event);
-        draft.ready = event.ready;
-        draft.loadMs = event.loadMs;
-        break;
-      }
+      case 'ready':
       case 'warmup_end':
-        started(event).warmup = event;
-        break;
       case 'window':
-        started(event).windows.push(event);
-        break;
       case 'score':
-        started(event).scores.push(event);
+        add(started(event), event);
         break;
       case 'run_end':
-        started(event).end = event;
+        add(started(event), event);
         open.delete(event.run);
         break;
       case 'session':
         // What an earlier session left open was killed with it.
         open.clear();
+        break;
+      case 'calibration':
+        if (event.when === 'before') calibrated = event;
+        else add(started(event), event);
         break;
       case 'block_spoilt':
         spoil([...attempts.values()].flat(), event);

@@ -2,46 +2,28 @@
 
 import { commandLine } from '../command-line.ts';
 import { EXIT } from '../errors.ts';
-import { geometricMean, type Known, maxKnown, medianKnown, ratio, scaled } from '../known.ts';
+import { geometricMean, type Known, medianKnown, ratio, scaled } from '../known.ts';
 import { armLabel, lossyInUse } from '../records/arm-label.ts';
-import type { Decision, JournalEvent } from '../records/journal.ts';
-import type { Plan, PlannedArm } from '../records/plan.ts';
-import type { ArmClassVerdict, ForeignLoad, Headline, Verdict } from '../records/verdict.ts';
+import type { Decision } from '../records/journal.ts';
+import type { PlannedArm } from '../records/plan.ts';
+import type { ArmClassVerdict, Headline, Verdict } from '../records/verdict.ts';
 import { bytesPerToken, ceilingOf } from '../roofline/ceiling.ts';
 import { deepRounded } from '../stable-json.ts';
-import { type ClassRun, classRun, totalsOf } from './aggregate.ts';
-import { type Beside, besideBaseline, claimedRuns, outputOf } from './beside-baseline.ts';
+import { type ClassRun, totalsOf } from './aggregate.ts';
+import { besideBaseline, claimedRuns, outputOf } from './beside-baseline.ts';
+import { type Context, contextOf, type VerdictInput } from './context.ts';
 import { costWords } from './cost.ts';
 import { executedOrder } from './executed.ts';
-import { besideWords, foreignLoadOf } from './foreign-load.ts';
+import { besideWords } from './foreign-load.ts';
 import { verdictLine } from './lines.ts';
 import { claimBlocks, leftOutArms, spendAfter } from './looks.ts';
 import { headlineOf, speedNotes } from './notes.ts';
 import type { OutputFinding } from './output.ts';
-import { type Attempt, decisionsOf, type Replay, replay } from './replay.ts';
-import { noiseOf } from './self-check.ts';
+import { decisionsOf, type Replay, replay } from './replay.ts';
 import type { SpeedFinding } from './speed.ts';
 import { recordedTest, type SpeedSection, speedSection, spreadInterval } from './speed-section.ts';
 import { isSteadier, type SpreadFinding } from './spread.ts';
 import { brokenWindows, warningsOf } from './warnings.ts';
-
-export interface VerdictInput {
-  readonly plan: Plan;
-  readonly events: readonly JournalEvent[];
-  /** The folder's name, not its path: a run that was moved keeps its verdict. */
-  readonly runFolder: string;
-  readonly journalSha256: string;
-  /** sha256 of a text, in hexadecimal. */
-  readonly sha256: (text: string) => string;
-}
-
-interface Context extends Beside {
-  readonly input: VerdictInput;
-  readonly all: readonly ClassRun[];
-  readonly bandwidths: Verdict['ceilings'];
-  readonly device: string | null;
-  readonly foreignLoad: ForeignLoad | undefined;
-}
 
 /**
  * Exit code: an A/B is a measurement, not a gate, so a slower or changed arm is 0. 5: counters contradict themselves. 3: a run
@@ -62,7 +44,7 @@ export function computeVerdict(input: VerdictInput): Verdict {
     problem === null ? [] : [`${attempt.planned.id} ${className}: ${problem}`],
   );
   const complete = record.runs.every((run) => run.ok !== null);
-  const { device, noise, foreignLoad } = context;
+  const { device, noise, machine } = context;
   const { self } = noise;
   const executed = executedOrder(events);
   return {
@@ -88,9 +70,18 @@ export function computeVerdict(input: VerdictInput): Verdict {
     headlines: headlinesOf(context, rows, section).map(deepRounded),
     components: section.components.map(deepRounded),
     ceilings: context.bandwidths,
-    ...(foreignLoad === undefined ? {} : { foreignLoad: deepRounded(foreignLoad) }),
+    ...deepRounded(machine),
     warnings: warningsOf({
-      ...{ plan, replay: record, ok, device, broken, self, rateProblems, rows, foreignLoad, executed },
+      plan,
+      replay: record,
+      ok,
+      device,
+      broken,
+      self,
+      rateProblems,
+      rows,
+      machine,
+      executed,
     }),
     journalSha256: input.journalSha256,
   };
@@ -108,52 +99,6 @@ function blocksDone({ runs }: Replay, decisions: readonly Decision[]): number {
   return Math.max(whole, ...decisions.map(({ afterBlock }) => afterBlock));
 }
 
-function classRuns(plan: Plan, ok: readonly Attempt[]): ClassRun[] {
-  return plan.workloads.flatMap(({ class: className }) =>
-    ok.map((attempt) => classRun(plan, attempt, className)),
-  );
-}
-
-/** The best that was seen: a ceiling that is too low would make impossible rates look possible. */
-function bandwidthsOf(
-  ceilings: readonly { memoryReadBytesPerSec: Known; fileReadBytesPerSec: Known }[],
-): Verdict['ceilings'] {
-  return {
-    memoryReadBytesPerSec: maxKnown(ceilings.map((each) => each.memoryReadBytesPerSec)),
-    fileReadBytesPerSec: maxKnown(ceilings.map((each) => each.fileReadBytesPerSec)),
-  };
-}
-
-function contextOf(
-  input: VerdictInput,
-  ok: readonly Attempt[],
-  record: Replay,
-  leftOut: ReadonlyMap<string, unknown>,
-): Context {
-  const { plan } = input;
-  const { gaps, ceilings } = record;
-  const all = classRuns(plan, ok).sort((a, b) => a.attempt.planned.block - b.attempt.planned.block);
-  const devices = [...new Set(ok.flatMap(({ ready }) => (ready === null ? [] : [ready.device])))].sort();
-  return {
-    input,
-    plan,
-    all,
-    runsOf: (arm, className) =>
-      all.filter((run) => run.attempt.planned.arm === arm && run.className === className),
-    bandwidths: bandwidthsOf(ceilings),
-    device: devices.length === 0 ? null : devices.join(' + '),
-    noise: noiseOf(
-      plan.baseline,
-      ok.filter((attempt) => attempt.planned.arm === plan.baseline),
-      gaps,
-    ),
-    gaps,
-    foreignLoad: foreignLoadOf(plan, record),
-    // An arm that went on after the screening is shown by what may be claimed of it; one that did not, by what there is.
-    claimFrom: (arm) => (leftOut.has(arm) ? 0 : (plan.sweep?.screen ?? 0)) + 1,
-  };
-}
-
 /** Class by class, the baseline first: the arms of a class are read against each other, classes never. */
 function rowsOf(context: Context, section: SpeedSection): ArmClassVerdict[] {
   const { plan } = context.input;
@@ -168,7 +113,7 @@ function rowsOf(context: Context, section: SpeedSection): ArmClassVerdict[] {
 const blockOf = ({ attempt }: ClassRun): number => attempt.planned.block;
 
 function headlinesOf(
-  { input: { plan }, foreignLoad }: Context,
+  { plan, machine: { foreignLoad } }: Context,
   rows: readonly ArmClassVerdict[],
   { headlines }: SpeedSection,
 ): Headline[] {
@@ -246,7 +191,7 @@ function rowOf(context: Context, arm: PlannedArm, className: string, section: Sp
         : verdictLine(output, speed, input.plan.margin, problem) +
             costWords(output, beside.split ?? null) +
             speedNotes({ speed, robust, spread, baseSpread, steadier }) +
-            besideWords(context.foreignLoad, runs.map(blockOf)),
+            besideWords(context.machine.foreignLoad, runs.map(blockOf)),
     ),
   };
 }

@@ -6,11 +6,13 @@ import { requestOf } from '../counters/raw-answer.ts';
 import { maxKnown } from '../known.ts';
 import type { CountingRule } from '../records/answer.ts';
 import type { Plan } from '../records/plan.ts';
-import type { ArmClassVerdict, ForeignLoad } from '../records/verdict.ts';
+import type { ArmClassVerdict } from '../records/verdict.ts';
 import { isHostDevice } from '../roofline/ceiling.ts';
+import { calibrationWarnings } from './calibration.ts';
 import { reorderedBlocks } from './executed.ts';
 import { foreignLoadWarnings, mostBy, programsOf } from './foreign-load.ts';
 import { percent, plural } from './lines.ts';
+import type { MachineFindings } from './machine.ts';
 import type { Attempt, Replay, Window } from './replay.ts';
 import type { SelfCheck } from './self-check.ts';
 
@@ -61,7 +63,7 @@ export interface Facts {
   /** `b1.p1.base prose: no token came …` */
   readonly rateProblems: readonly string[];
   readonly rows: readonly ArmClassVerdict[];
-  readonly foreignLoad: ForeignLoad | undefined;
+  readonly machine: MachineFindings;
   /** Runs that count in the order in which they were started. */
   readonly executed: readonly string[];
 }
@@ -74,7 +76,8 @@ export function warningsOf(facts: Facts): string[] {
     ...facts.rateProblems.map((text) => `no rate for ${text}`),
     ...ceilingWarnings(facts.rows),
     ...foreignLoad(facts),
-    ...foreignLoadWarnings(facts.foreignLoad, facts.plan.guards),
+    ...foreignLoadWarnings(facts.machine.foreignLoad, facts.plan.guards),
+    ...calibrationWarnings(facts.machine.calibration),
     ...orderWarnings(facts),
     ...otherFlags(facts.ok),
     ...notSteady(facts.ok),

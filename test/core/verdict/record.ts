@@ -1,42 +1,13 @@
 // A made-up plan and journal for tests of the verdict: every number is a parameter of the test that uses it.
 
-import { createHash } from 'node:crypto';
-import type { GenerateResult } from '../../../src/core/records/answer.ts';
-import type { JournalEvent, WindowKind, WindowLoad } from '../../../src/core/records/journal.ts';
+import type { CalibrationReading, JournalEvent, WindowKind } from '../../../src/core/records/journal.ts';
 import type { Plan, PlannedArm } from '../../../src/core/records/plan.ts';
 import type { ArmClassVerdict, Verdict } from '../../../src/core/records/verdict.ts';
 import { computeVerdict } from '../../../src/core/verdict/verdict.ts';
 import { type Scored, scoreEvents } from './record-scores.ts';
+import { type Answer, sha256, utc, windowEvent } from './record-windows.ts';
 
-export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
-
-const KNOWN_COUNTERS: GenerateResult['counters'] = {
-  passes: 40,
-  rows: 100,
-  lookups: 800,
-  bySource: { hit: 300, pcie: 0, cpu: 400, file: 100, skipped: 0 },
-  bytes: { hit: 3e6, pcie: 0, cpu: 4e6, file: 1e6, dense: 2e6, engram: 0 },
-  offered: 60,
-  accepted: 23,
-  late: 2,
-};
-
-/** What one request gave; what a test does not say is a sane answer of 64 tokens at 100 tok/s. */
-export interface Answer {
-  readonly rate?: number;
-  readonly tokens?: number;
-  readonly ids?: readonly number[] | null;
-  readonly finish?: string;
-  readonly counters?: Partial<GenerateResult['counters']>;
-  readonly decodeMs?: number | null;
-  readonly foreignCpuShare?: number | null;
-  /** More of what the machine did. */
-  readonly load?: Partial<WindowLoad>;
-  readonly wallMs?: number;
-  readonly flags?: readonly string[];
-  /** Digest of the logits behind the last token. */
-  readonly logits?: string;
-}
+export { type Answer, sha256, utc };
 
 export interface RecordOptions {
   readonly arms?: readonly string[];
@@ -63,10 +34,15 @@ export interface RecordOptions {
   readonly weightBytes?: number;
   readonly machine?: unknown;
   readonly steady?: (run: string) => boolean;
+  /** The calibration loop around each run; absent: there is none. */
+  readonly calibrate?: (at: {
+    arm: string;
+    block: number;
+    position: number;
+    when: 'before' | 'after';
+  }) => Partial<CalibrationReading>;
   readonly ceilings?: readonly [number | null, number | null];
 }
-
-export const utc = '2026-01-01T00:00:00.000Z';
 
 export function makePlan(options: RecordOptions = {}): Plan {
   const { arms = ['base', 'fast'], classes = ['prose'], blocks = 4, perBlock = 2 } = options;
@@ -128,62 +104,6 @@ export function makePlan(options: RecordOptions = {}): Plan {
   };
 }
 
-function resultOf(answer: Answer): GenerateResult {
-  const tokens = answer.tokens ?? 64;
-  const ids = answer.ids === undefined ? Array.from({ length: tokens }, (_, i) => i) : answer.ids;
-  return {
-    ids,
-    text: null,
-    finish: answer.finish ?? 'length',
-    tokens,
-    decodeMs:
-      answer.decodeMs === undefined
-        ? (1000 * Math.max(0, tokens - 1)) / (answer.rate ?? 100)
-        : answer.decodeMs,
-    promptTokens: 20,
-    cachedPromptTokens: 0,
-    prefillMs: 50,
-    ttftMs: 55,
-    passMs: null,
-    counters: { ...KNOWN_COUNTERS, ...answer.counters },
-    raw: answer.logits === undefined ? null : { digest: { logits: answer.logits } },
-  };
-}
-
-function windowEvent(
-  run: string,
-  kind: WindowKind,
-  className: string,
-  prompt: string,
-  answer: Answer,
-): Extract<JournalEvent, { type: 'window' }> {
-  const result = resultOf(answer);
-  return {
-    type: 'window',
-    utc,
-    run,
-    kind,
-    class: className,
-    prompt,
-    startedMs: 0,
-    wallMs: answer.wallMs ?? 1,
-    result,
-    idsSha256: result.ids === null ? null : sha256(result.ids.join()),
-    load: {
-      ownCpuShare: 0.9,
-      foreignCpuShare: answer.foreignCpuShare === undefined ? 0.01 : answer.foreignCpuShare,
-      threadCpuShare: null,
-      rotaCpuShare: 0,
-      loadAverage1: null,
-      memAvailableBytes: null,
-      diskReadBytes: null,
-      gpus: null,
-      ...answer.load,
-    },
-    flags: answer.flags ?? [],
-  };
-}
-
 /** The events of one run, in order, from its start to its end. */
 export function runEvents(
   plan: Plan,
@@ -220,7 +140,25 @@ export function runEvents(
     raw: options.readyRaw?.(arm) ?? null,
   };
   const steady = options.steady?.(id) ?? true;
+  const calibration = (when: 'before' | 'after'): JournalEvent[] =>
+    options.calibrate === undefined
+      ? []
+      : [
+          {
+            type: 'calibration',
+            utc,
+            run: id,
+            when,
+            arithmeticMs: 10,
+            memoryMs: 5,
+            clockMhz: null,
+            thermalThrottles: null,
+            quotaThrottles: null,
+            ...options.calibrate({ arm, block, position, when }),
+          },
+        ];
   return [
+    ...calibration('before'),
     { type: 'run_start', utc, run: id, attempt, block, position, arm, argv: [], env: {}, pid: 1 },
     { type: 'ready', utc, run: id, loadMs: 1500, ready },
     {
@@ -235,6 +173,7 @@ export function runEvents(
     },
     ...windows,
     ...scores,
+    ...calibration('after'),
     {
       type: 'run_end',
       utc,
