@@ -18,7 +18,7 @@ Config whole(const std::string& name) {
   const auto named = named_config(name);
   REQUIRE(named.ok());
   const bool text = named.value().config.vocab >= least_tokenizer_vocab();
-  SyntheticTokenizer tokenizer;
+  TokenizerKeys tokenizer;
   if (text) tokenizer = build_tokenizer(named.value().config.vocab);
   auto config = synthetic_config(named.value(), text ? &tokenizer : nullptr);
   REQUIRE_MESSAGE(config.ok(), config.status().message());

@@ -111,7 +111,7 @@ EngramTables derive_engram_tables(const Config& config) {
       int64_t candidate = config.engram_start - 1;
       for (int head = 0; head < config.engram_heads; ++head) {
         do ++candidate;
-        while (!is_prime(candidate) || used.contains(candidate));
+        while (used.contains(candidate) || !is_prime(candidate));
         used.insert(candidate);
         tables.primes.push_back(candidate);
         tables.offsets.push_back(rows);

@@ -18,20 +18,6 @@ namespace {
 // A whole disk page, so that big tensors can be read past the page cache without edges.
 constexpr uint32_t kAlignment = 4096;
 
-void write_tokenizer(const Config& config, const SyntheticTokenizer* tokenizer,
-                     GgufWriter& writer) {
-  writer.key_u32("tokenizer.ggml.bos_token_id", static_cast<uint32_t>(config.bos_id));
-  writer.key_u32("tokenizer.ggml.eos_token_id", static_cast<uint32_t>(config.eos_id));
-  writer.key_u32("tokenizer.ggml.padding_token_id", static_cast<uint32_t>(config.pad_id));
-  if (tokenizer == nullptr) return;
-  writer.key_string("tokenizer.ggml.model", "gpt2");
-  writer.key_string("tokenizer.ggml.pre", "joyai-llm");
-  writer.key_string_array("tokenizer.ggml.tokens", tokenizer->tokens);
-  writer.key_i32_array("tokenizer.ggml.token_type", tokenizer->types);
-  writer.key_string_array("tokenizer.ggml.merges", tokenizer->merges);
-  writer.key_bool("tokenizer.ggml.add_bos_token", false);
-}
-
 // Rows of an expert are `dim` (gate, up) and `moe_inter` (down) long; both must be whole blocks.
 Status check_expert_format(const Config& config, Format format) {
   const uint32_t block = format_info(format).block_weights;
@@ -107,7 +93,7 @@ class ModelWriter {
         random_experts_(named.random_experts),
         choice_(choice) {}
 
-  Status declare(const std::string& path, const SyntheticTokenizer* tokenizer) {
+  Status declare(const std::string& path, const TokenizerKeys* tokenizer) {
     std::vector<PlannedTensor> model = plan_tensors(config_, plan_options(false));
     if (options_.shards < 1 || static_cast<size_t>(options_.shards) > model.size()) {
       return Status(Code::kUsage, "shards must be 1 to " + std::to_string(model.size()) + ", not " +
@@ -122,7 +108,7 @@ class ModelWriter {
       File& file = add_file(split ? shard_path(name, shard) : path);
       if (shard == 0) {
         write_config(config_, options_.family, file.writer);
-        write_tokenizer(config_, tokenizer, file.writer);
+        write_tokenizer_keys(config_, tokenizer, file.writer);
       }
       if (split) {
         file.writer.key_u16("split.no", static_cast<uint16_t>(shard));
@@ -204,7 +190,7 @@ Format mixed_format(uint64_t seed, bool sidecar, int layer, int expert) {
   return u < kMixPTQ1_0 + kMixQ2_0 ? Format::kQ2_0 : Format::kQ3_K;
 }
 
-Result<Config> synthetic_config(const NamedConfig& named, const SyntheticTokenizer* tokenizer) {
+Result<Config> synthetic_config(const NamedConfig& named, const TokenizerKeys* tokenizer) {
   Config config = named.config;
   if (tokenizer != nullptr) {
     TokenMap map = compress_tokens(*tokenizer);
@@ -233,11 +219,11 @@ Result<SyntheticFiles> write_synthetic_model(const SyntheticOptions& options,
   ROTA_ASSIGN_OR_RETURN(NamedConfig named, named_config(options.config));
   named.config.image_id = options.image_id;
   ROTA_ASSIGN_OR_RETURN(const Choice choice, choose_formats(options, named));
-  std::optional<SyntheticTokenizer> tokenizer;
+  std::optional<TokenizerKeys> tokenizer;
   if (named.config.vocab >= least_tokenizer_vocab()) {
     tokenizer = build_tokenizer(named.config.vocab);
   }
-  const SyntheticTokenizer* const text = tokenizer ? &*tokenizer : nullptr;
+  const TokenizerKeys* const text = tokenizer ? &*tokenizer : nullptr;
   ROTA_ASSIGN_OR_RETURN(Config config, synthetic_config(named, text));
   ModelWriter writer(options, std::move(config), named, choice);
   ROTA_RETURN_IF_ERROR(writer.declare(path, text));

@@ -52,7 +52,7 @@ Result<SyntheticFiles> write_synthetic_model(const SyntheticOptions& options,
 
 // The config as it will be written: engram tables and token map filled in, from `tokenizer` or,
 // where the vocabulary is too small for one (nullptr), from a plain rule.
-Result<Config> synthetic_config(const NamedConfig& named, const SyntheticTokenizer* tokenizer);
+Result<Config> synthetic_config(const NamedConfig& named, const TokenizerKeys* tokenizer);
 
 // Shares of the formats in a mixed model: ternary, 2-bit, 3-bit.
 inline constexpr double kMixPTQ1_0 = 0.428, kMixQ2_0 = 0.392;

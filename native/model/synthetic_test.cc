@@ -89,7 +89,7 @@ TEST_CASE("pieces that merges never cross") {
 }
 
 TEST_CASE("every merge joins two tokens into a token; bytes and special tokens have their places") {
-  const SyntheticTokenizer t = build_tokenizer(1024);
+  const TokenizerKeys t = build_tokenizer(1024);
   REQUIRE(t.tokens.size() == 1024);
   CHECK(t.types.size() == 1024);
   const std::set<std::string> known(t.tokens.begin(), t.tokens.end());
@@ -113,16 +113,16 @@ TEST_CASE("every merge joins two tokens into a token; bytes and special tokens h
 }
 
 TEST_CASE("a vocabulary beyond the text's merges is filled with reserved tokens") {
-  const SyntheticTokenizer t = build_tokenizer(4096);
+  const TokenizerKeys t = build_tokenizer(4096);
   CHECK(t.tokens.size() == 4096);
   CHECK(t.types[4094] == 5);
   CHECK(t.tokens[4094] == "<｜reserved▁4094｜>");
-  const SyntheticTokenizer least = build_tokenizer(least_tokenizer_vocab());
+  const TokenizerKeys least = build_tokenizer(least_tokenizer_vocab());
   CHECK(least.merges.empty());
 }
 
 TEST_CASE("tokens of the same text share a compressed id") {
-  const SyntheticTokenizer t = build_tokenizer(1024);
+  const TokenizerKeys t = build_tokenizer(1024);
   const TokenMap map = compress_tokens(t);
   const auto id = [&](const std::string& token) {
     const auto found = std::find(t.tokens.begin(), t.tokens.end(), token);

@@ -12,8 +12,6 @@
 namespace rota {
 namespace {
 
-constexpr int kNormal = 1, kControl = 3, kUnused = 5;
-
 // Ids 0, 1, 2 are begin, end and padding, as in the family's own vocabulary.
 constexpr const char* kSpecial[] = {
     "<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>", "<｜▁pad▁｜>", "<｜User｜>",
@@ -43,7 +41,7 @@ struct Word {
 // often side by side.
 class Trainer {
  public:
-  explicit Trainer(SyntheticTokenizer& tokenizer, int first_byte) : out_(tokenizer) {
+  explicit Trainer(TokenizerKeys& tokenizer, int first_byte) : out_(tokenizer) {
     for (size_t id = 0; id < out_.tokens.size(); ++id) {
       id_of_[out_.tokens[id]] = static_cast<int>(id);
     }
@@ -70,7 +68,7 @@ class Trainer {
           id_of_.emplace(left + right, static_cast<int>(out_.tokens.size()));
       if (is_new) {
         out_.tokens.push_back(left + right);
-        out_.types.push_back(kNormal);
+        out_.types.push_back(kNormalToken);
       }
       merge(pair, place->second);
     }
@@ -111,7 +109,7 @@ class Trainer {
     }
   }
 
-  SyntheticTokenizer& out_;
+  TokenizerKeys& out_;
   std::unordered_map<std::string, int> id_of_;
   std::vector<Word> words_;
 };
@@ -145,25 +143,25 @@ std::string normalised(const std::string& text) {
 
 int least_tokenizer_vocab() { return static_cast<int>(std::size(kSpecial)) + 256 + 1; }
 
-SyntheticTokenizer build_tokenizer(int vocab) {
+TokenizerKeys build_tokenizer(int vocab) {
   ROTA_CHECK(vocab >= least_tokenizer_vocab(), "vocabulary", vocab);
-  SyntheticTokenizer out;
+  TokenizerKeys out;
   const auto add = [&](std::string token, int type) {
     out.tokens.push_back(std::move(token));
     out.types.push_back(type);
   };
-  for (const char* special : kSpecial) add(special, kControl);
-  for (const std::string& letter : byte_letters()) add(letter, kNormal);
+  for (const char* special : kSpecial) add(special, kControlToken);
+  for (const std::string& letter : byte_letters()) add(letter, kNormalToken);
   const auto room = static_cast<size_t>(vocab - 1);
   Trainer(out, static_cast<int>(std::size(kSpecial))).train(room);
   while (out.tokens.size() < room) {
-    add("<｜reserved▁" + std::to_string(out.tokens.size()) + "｜>", kUnused);
+    add("<｜reserved▁" + std::to_string(out.tokens.size()) + "｜>", kUnusedToken);
   }
-  add(kNoise, kControl);
+  add(kNoise, kControlToken);
   return out;
 }
 
-TokenMap compress_tokens(const SyntheticTokenizer& tokenizer) {
+TokenMap compress_tokens(const TokenizerKeys& tokenizer) {
   std::unordered_map<std::string, uint8_t> byte_of;
   const auto letters = byte_letters();
   for (size_t b = 0; b < letters.size(); ++b) byte_of[letters[b]] = static_cast<uint8_t>(b);
@@ -172,7 +170,7 @@ TokenMap compress_tokens(const SyntheticTokenizer& tokenizer) {
   for (size_t id = 0; id < tokenizer.tokens.size(); ++id) {
     const std::string& token = tokenizer.tokens[id];
     std::string key = token;
-    if (tokenizer.types[id] == kNormal) {
+    if (tokenizer.types[id] == kNormalToken) {
       const std::string text = token_bytes(token, byte_of);
       if (is_utf8(text)) key = normalised(text);
     }

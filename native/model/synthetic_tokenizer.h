@@ -6,22 +6,16 @@
 #include <string_view>
 #include <vector>
 
-#include "model/config.h"
+#include "model/tokenizer_keys.h"
 
 namespace rota {
-
-struct SyntheticTokenizer {
-  std::vector<std::string> tokens;  // by id; bytes written with GPT-2's printable letters
-  std::vector<std::string> merges;  // "left right", in order of rank
-  std::vector<int> types;           // GGUF token types: 1 normal, 3 control, 5 unused
-};
 
 // The smallest vocabulary that holds the special tokens and all bytes.
 int least_tokenizer_vocab();
 
 // `vocab` >= least_tokenizer_vocab(). The last id is DSpark's noise token; ids that no merge is
 // left for are reserved.
-SyntheticTokenizer build_tokenizer(int vocab);
+TokenizerKeys build_tokenizer(int vocab);
 
 // Engram's token -> compressed id: tokens whose text is the same after lower-casing (ASCII),
 // joining white space and stripping share an id; ids in first-seen order. A token that is no valid
@@ -30,7 +24,7 @@ struct TokenMap {
   std::vector<int> ids;
   int compressed_vocab = 0;
 };
-TokenMap compress_tokens(const SyntheticTokenizer& tokenizer);
+TokenMap compress_tokens(const TokenizerKeys& tokenizer);
 
 namespace tokenizer_internal {
 // The pieces that merges never cross, for text of ASCII, CJK and punctuation (the model family's

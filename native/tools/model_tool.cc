@@ -24,6 +24,9 @@ constexpr Command kCommands[] = {
      inspect_command},
     {"fingerprint", "fingerprint FILE [--draft PATH] [--json]       the identity of the weights",
      fingerprint_command},
+    {"convert",
+     "convert CHECKPOINT --out FILE.gguf                 a released checkpoint, without loss",
+     convert_command},
     {"extract-engram",
      "extract-engram --from PATH... --out FILE.gguf      Engram tables out of safetensors",
      extract_command},
@@ -39,14 +42,16 @@ void print_help() {
   for (const Command& command : kCommands)
     text += std::string("  rota-model ") + command.usage + "\n";
   text += "\nflags of synth:\n" + synth_help();
+  text += "\nflags of convert:\n" + convert_help();
   text += "\nflags of extract-engram:\n" + extract_help();
   text += "\nflags of inspect and fingerprint:\n" + read_help();
   text += "\nflags of rank:\n" + rank_help();
   text += "\nflags of quantise:\n" + quantise_help();
   text +=
-      "\nexample:\n"
+      "\nexamples:\n"
       "  rota-model synth --config mini-s --seed 1 --out mini.gguf\n"
-      "  rota-model inspect mini.gguf\n";
+      "  rota-model inspect mini.gguf\n"
+      "  rota-model convert DeepSeek-V4.1-Flash --out v41.gguf\n";
   std::fputs(text.c_str(), stdout);
 }
 

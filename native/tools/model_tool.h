@@ -16,6 +16,7 @@ int exit_code(const Status& status);
 Status synth_command(std::span<const char* const> arguments);
 Status inspect_command(std::span<const char* const> arguments);
 Status fingerprint_command(std::span<const char* const> arguments);
+Status convert_command(std::span<const char* const> arguments);
 Status extract_command(std::span<const char* const> arguments);
 Status rank_command(std::span<const char* const> arguments);
 Status quantise_command(std::span<const char* const> arguments);
@@ -32,6 +33,7 @@ Result<ReadArguments> parse_read_arguments(std::span<const char* const> argument
 // The flags' part of --help.
 std::string synth_help();
 std::string read_help();
+std::string convert_help();
 std::string extract_help();
 std::string rank_help();
 std::string quantise_help();

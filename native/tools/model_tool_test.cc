@@ -75,6 +75,20 @@ TEST_CASE("extract-engram takes several words after --from, and says what is mis
   CHECK(extract({"stray", "--out", out.c_str()}).code() == Code::kUsage);
 }
 
+TEST_CASE("convert takes one checkpoint and --out in any order, and says what is missing") {
+  const TempDir dir;
+  const std::string out = dir / "m.gguf", folder = dir / "none";
+  const auto convert = [](std::vector<const char*> words) { return convert_command(words); };
+  CHECK(convert({"--out", out.c_str()}).message() ==
+        "CHECKPOINT is missing: the folder that holds config.json");
+  CHECK(convert({folder.c_str()}).message() == "--out is missing: --out FILE.gguf");
+  CHECK(convert({"a", "--out=m.gguf", "b"}).message() == "one CHECKPOINT is enough, not also 'b'");
+  CHECK(convert({"--ot", out.c_str(), "a"}).message() == "unknown flag --ot; did you mean --out?");
+  CHECK(convert({"a", "--engram-tables", "no"}).code() == Code::kUsage);
+  CHECK(convert({"--out", out.c_str(), folder.c_str()}).message() ==
+        folder + ": is no folder; name the one that holds config.json and the safetensors files");
+}
+
 TEST_CASE("inspect counts experts by format, bytes, keys and tensors") {
   const TempDir dir;
   const std::string out = dir / "m.gguf";

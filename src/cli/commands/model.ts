@@ -13,6 +13,7 @@ const HELP = `
 synth        write a model of seeded random weights: --config NAME --seed N --out FILE
 inspect      show a model's sizes, formats and tensors: FILE [--json]
 fingerprint  print what identifies a model's weights: FILE [--json]
+convert      a checkpoint as it is released (safetensors) into a GGUF and its DSpark sidecar, bit for bit: FOLDER --out FILE
 extract-engram
              take the Engram tables out of the released safetensors: --from DIR or its shards, --out FILE
 rank         order experts by their use in routes of an engine's dump-routes knob: --routes FILE... --out FILE
@@ -20,6 +21,7 @@ rank         order experts by their use in routes of an engine's dump-routes kno
 Examples:
   rota model synth --config mini-s --seed 1 --out mini-s.gguf
   rota model inspect mini-s.gguf
+  rota model convert DeepSeek-V4.1-Flash --out v41.gguf
   rota model extract-engram --from model-00047-of-00048.safetensors model-00048-of-00048.safetensors --out m.engram.gguf
   rota model synth --help`;
 
@@ -30,7 +32,7 @@ export function modelToolPath(root: string): string {
 export function modelCommand(context: Context) {
   return new Command('model')
     .description('write, inspect and identify model files; rank experts')
-    .argument('<verb>', 'synth, inspect, fingerprint, extract-engram or rank')
+    .argument('<verb>', 'synth, inspect, fingerprint, convert, extract-engram or rank')
     .argument('[args...]', 'passed on as they are')
     .passThroughOptions()
     .addHelpText('after', HELP)
