@@ -63,8 +63,8 @@ struct Checkpoint::Impl {
       ROTA_ASSIGN_OR_RETURN(
           const std::string map_text,
           text("engram.json",
-               "{\"token_map\": [...]}, the Engram's compressed id of each token, which the "
-               "release leaves to be derived from tokenizer.json"));
+               "{\"token_map\": [...]}, the Engram's compressed id of each token; `rota model "
+               "convert` makes it where tokenizer.json is beside it"));
       ROTA_RETURN_IF_ERROR(read_token_map(path("engram.json"), map_text, read));
     }
     config = std::move(read.config);

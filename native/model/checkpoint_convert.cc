@@ -68,6 +68,7 @@ class Conversion {
 
   Result<ConvertedFiles> run() {
     ROTA_RETURN_IF_ERROR(declare());
+    remove_leftovers();
     if (options_.before_write) ROTA_RETURN_IF_ERROR(options_.before_write(files_.bytes));
     ROTA_RETURN_IF_ERROR(model_.begin_data());
     if (has_sidecar()) ROTA_RETURN_IF_ERROR(sidecar_.begin_data());
@@ -85,6 +86,15 @@ class Conversion {
 
  private:
   bool has_sidecar() const { return checkpoint_.has_draft(); }
+
+  // Of a run that was killed: they would be written over, and until then count as room that is
+  // taken.
+  void remove_leftovers() {
+    for (const std::string& path : {files_.model, files_.sidecar}) {
+      std::error_code ignored;
+      if (!path.empty()) std::filesystem::remove(path + ".tmp", ignored);
+    }
+  }
 
   Status declare() {
     ROTA_ASSIGN_OR_RETURN(const ReadTokenizer tokenizer, folder_tokenizer(checkpoint_));
@@ -132,6 +142,7 @@ class Conversion {
     const uint64_t run = std::max<uint64_t>(1, options_.weights_at_once / matrix.columns);
     for (uint64_t row = 0; row < matrix.rows; row += run) {
       const uint64_t count = std::min(run, matrix.rows - row);
+      if (options_.stopped && options_.stopped()) return Status(Code::kCancelled, "interrupted");
       encoded_.resize(count * bytes);
       ROTA_RETURN_IF_ERROR(encode(matrix, format, row, count));
       ROTA_RETURN_IF_ERROR(writer.append(encoded_.data(), encoded_.size()));

@@ -29,6 +29,8 @@ struct ConvertOptions {
   uint64_t weights_at_once = uint64_t{1} << 20;
   // Called with the bytes of all files before the first is written; an error stops there.
   std::function<Status(uint64_t bytes)> before_write;
+  // Asked now and then; true: kCancelled, and nothing is left.
+  std::function<bool()> stopped;
   // Called now and then with bytes of tensors written and to write.
   std::function<void(uint64_t done, uint64_t total)> progress;
 };

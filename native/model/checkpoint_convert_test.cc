@@ -151,6 +151,26 @@ TEST_CASE("other formats are rounded to, and each expert may have its own") {
   CHECK_FALSE(std::filesystem::exists(out / "q.gguf"));
 }
 
+TEST_CASE("a conversion that is stopped leaves nothing, and one that was killed takes no room") {
+  const TempDir dir, out;
+  checkpoint_fixture().write(dir);
+  const auto checkpoint = opened(dir);
+  ConvertOptions options = to(out / "m.gguf");
+  uint64_t wrote = 0;
+  options.progress = [&](uint64_t done, uint64_t) { wrote = done; };
+  options.stopped = [&] { return wrote > 500'000; };
+  CHECK(convert_checkpoint(*checkpoint, options).status().code() == Code::kCancelled);
+  CHECK(wrote > 500'000);
+  CHECK(std::filesystem::is_empty(out / ""));
+  out.write("m.gguf.tmp", "half");
+  out.write("m.dspark.gguf.tmp", "half");
+  options.before_write = [&](uint64_t) {
+    CHECK(std::filesystem::is_empty(out / ""));
+    return Status(Code::kIo, "no room");
+  };
+  CHECK(convert_checkpoint(*checkpoint, options).status().code() == Code::kIo);
+}
+
 TEST_CASE("files appear whole or not at all, and none is written over") {
   const TempDir dir, out;
   CheckpointFixture fixture = checkpoint_fixture();

@@ -103,7 +103,7 @@ CheckpointFinder::CheckpointFinder(const CheckpointIndex& index, const std::stri
 Status CheckpointFinder::open_shards() {
   const std::filesystem::path folder = std::filesystem::path(index_path_).parent_path();
   for (const auto& [tensor, name] : index_) {
-    if (by_name_.contains(name)) continue;
+    if (has_shard(name)) continue;
     Result<Safetensors> opened = Safetensors::open((folder / name).string());
     if (!opened.ok()) {
       return Status(Code::kLoad,

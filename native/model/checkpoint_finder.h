@@ -29,6 +29,7 @@ class CheckpointFinder {
   // Opens every shard that the index names: one that is missing or cut is found before any tensor.
   Status open_shards();
   // One that is open already.
+  bool has_shard(const std::string& name) const { return by_name_.contains(name); }
   void add_shard(const std::string& name, Safetensors file);
   // Fills in the places of a matrix's tensors.
   Status find(CheckpointMatrix& matrix);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <set>
 
 namespace rota {
 namespace {
@@ -101,18 +100,17 @@ bool is_prime(int64_t n) {
 
 EngramTables derive_engram_tables(const Config& config) {
   EngramTables tables;
-  std::set<int64_t> used;
+  // Every order takes the next primes that none before it took, which are those behind the last.
+  int64_t candidate = config.engram_start - 1;
   const uint64_t largest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
   const uint64_t vocab = static_cast<uint64_t>(std::max(1, config.engram_compressed_vocab));
   const uint64_t bound = std::max<uint64_t>(1, largest / vocab / 2);
   for (const int layer : config.engram_layers) {
     int64_t rows = 0;
     for (int order = 2; order <= config.engram_max_ngram; ++order) {
-      int64_t candidate = config.engram_start - 1;
       for (int head = 0; head < config.engram_heads; ++head) {
         do ++candidate;
-        while (used.contains(candidate) || !is_prime(candidate));
-        used.insert(candidate);
+        while (!is_prime(candidate));
         tables.primes.push_back(candidate);
         tables.offsets.push_back(rows);
         rows += candidate;

@@ -1,11 +1,9 @@
 // The model against the numbers of golden/oracle.py (written by golden/make_goldens.py).
 #include <doctest/doctest.h>
 
-#include <cmath>
-#include <cstring>
 #include <filesystem>
 
-#include "base/temp_dir.h"
+#include "model/golden_file.h"
 #include "model/sequence_fixture.h"
 
 namespace rota {
@@ -13,45 +11,6 @@ namespace {
 
 constexpr double kTolerance =
     1e-4;  // of logits with a standard deviation of 1; two implementations differ by 6e-6
-
-class Golden {
- public:
-  explicit Golden(const std::string& name) {
-    bytes_ = read_file(
-        (std::filesystem::path(__FILE__).parent_path() / "golden" / (name + ".bin")).string());
-    REQUIRE(bytes_.substr(0, 4) == "RGLD");
-    at_ = 8;
-  }
-  std::vector<int> ints() { return section<int>(0); }
-  std::vector<float> floats() { return section<float>(1); }
-
- private:
-  template <typename T>
-  std::vector<T> section(uint32_t kind) {
-    uint32_t header[2];
-    REQUIRE(at_ + sizeof header <= bytes_.size());
-    std::memcpy(header, bytes_.data() + at_, sizeof header);
-    at_ += sizeof header;
-    REQUIRE(header[0] == kind);
-    std::vector<T> out(header[1]);
-    REQUIRE(at_ + out.size() * sizeof(T) <= bytes_.size());
-    std::memcpy(out.data(), bytes_.data() + at_, out.size() * sizeof(T));
-    at_ += out.size() * sizeof(T);
-    return out;
-  }
-
-  std::string bytes_;
-  size_t at_ = 0;
-};
-
-double largest_difference(const float* a, const std::vector<float>& b) {
-  double largest = 0;
-  for (size_t i = 0; i < b.size(); ++i) {
-    REQUIRE(std::isfinite(a[i]));
-    largest = std::max(largest, std::fabs(static_cast<double>(a[i]) - b[i]));
-  }
-  return largest;
-}
 
 // Everything the file says of one model, read in its order.
 struct Numbers {
@@ -66,7 +25,8 @@ struct Numbers {
   std::vector<int> selection;  // [rows, index_topk], padded with -1
 
   explicit Numbers(const std::string& name) {
-    Golden file(name);
+    GoldenFile file(
+        (std::filesystem::path(__FILE__).parent_path() / "golden" / (name + ".bin")).string());
     prompt = file.ints();
     logits = file.floats();
     for (int i = 0; i < 3; ++i) {
@@ -83,6 +43,7 @@ struct Numbers {
     draft_context = file.floats();
     selection = file.ints();
     rounded_logits = file.floats();
+    CHECK(file.at_end());
   }
 };
 

@@ -33,6 +33,8 @@ struct TestOptions {
 class TestSequence {
  public:
   TestSequence(const std::string& model_name, const TestOptions& options);
+  // Over a model that the test opened and keeps open.
+  TestSequence(WeightSource& source, const TestOptions& options);
 
   // Logits of every row, passed in chunks of `chunk` rows; each chunk also extends the draft
   // context.

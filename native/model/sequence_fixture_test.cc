@@ -42,12 +42,15 @@ std::vector<int> test_tokens(const Config& config, uint64_t seed, size_t n) {
 }
 
 TestSequence::TestSequence(const std::string& model_name, const TestOptions& options)
+    : TestSequence(test_model(model_name), options) {}
+
+TestSequence::TestSequence(WeightSource& source, const TestOptions& options)
     : pool_(options.threads > 0 ? std::make_unique<ThreadPool>(
                                       ThreadPoolOptions{.threads = options.threads, .pin = false})
                                 : nullptr),
       device_(make_host_device(pool_.get())),
-      experts_(test_model(model_name), ResidentExperts::Which::kTarget, options.act_quant),
-      draft_experts_(test_model(model_name), ResidentExperts::Which::kDraft, options.act_quant) {
+      experts_(source, ResidentExperts::Which::kTarget, options.act_quant),
+      draft_experts_(source, ResidentExperts::Which::kDraft, options.act_quant) {
   ModelOptions model_options;
   model_options.ctx = options.ctx;
   model_options.max_rows = options.max_rows;
@@ -56,7 +59,7 @@ TestSequence::TestSequence(const std::string& model_name, const TestOptions& opt
   model_options.expert_step = options.expert_step;
   model_options.kv_quant = options.kv_quant;
   model_options.act_quant = options.act_quant;
-  model_ = std::make_unique<DeepSeekModel>(test_model(model_name), *device_, model_options);
+  model_ = std::make_unique<DeepSeekModel>(source, *device_, model_options);
   const Status status = model_->prepare();
   ROTA_CHECK(status.ok(), status.message());
 }

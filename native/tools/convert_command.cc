@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/flags.h"
 #include "model/checkpoint_convert.h"
+#include "tools/interruption.h"
 #include "tools/model_tool.h"
 #include "tools/writing.h"
 
@@ -65,6 +66,9 @@ Status convert_command(std::span<const char* const> arguments) {
   options.progress = [&progress](uint64_t done, uint64_t total) {
     progress("converting", 0, done, total);
   };
+  // Last of all it ends the process, when both files are removed.
+  const Interruption interruption;
+  options.stopped = [&interruption] { return interruption.came(); };
   const int64_t begin = now_ns();
   ROTA_ASSIGN_OR_RETURN(const auto checkpoint, Checkpoint::open(folder));
   ROTA_ASSIGN_OR_RETURN(const ConvertedFiles files, convert_checkpoint(*checkpoint, options));

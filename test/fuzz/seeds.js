@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { smallCheckpoint } from './checkpoint-texts.js';
 import { everyKind, readHead, withValue, writeHead } from './gguf-head.js';
 
 /** What stays of mini-xs: its layers 1 (Engram) and 2 (a cache of its own) as 0 and 1, two experts and 16 words. */
@@ -99,6 +100,7 @@ export function writeSeeds(place) {
   const everything = Buffer.concat([writeHead(everyKind()), ROOM]);
   /** @type {Record<string, Buffer[]>} */
   const made = {
+    checkpoint: [smallCheckpoint(join(place.native, 'models/mini/checkpoint'))],
     gguf: [everything, ...sidecars.map(keysOf)],
     gguf_config: keys,
     parts: [everything, ...sidecars.map(keysOf)].map((file) => Buffer.concat([Buffer.from([1, 80]), file])),

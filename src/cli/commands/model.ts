@@ -6,6 +6,7 @@ import { Command } from '@commander-js/extra-typings';
 import { execa } from 'execa';
 import { EngineError } from '../../core/errors.ts';
 import { endedBy } from '../../machine/tool.ts';
+import { ensureEngramMap } from '../../model/engram-map.ts';
 import { interruptible } from '../../run/interrupts.ts';
 import type { Context } from '../context.ts';
 
@@ -29,6 +30,16 @@ export function modelToolPath(root: string): string {
   return join(root, 'native', 'build', 'host', 'bin', 'rota-model');
 }
 
+/** What the native reader cannot derive: it has no Unicode tables. A folder that is none is refused by the tool. */
+function prepareCheckpoint(args: readonly string[]): void {
+  for (const [i, word] of args.entries()) {
+    const isValue = args[i - 1]?.startsWith('--') === true && !args[i - 1]?.includes('=');
+    if (word.startsWith('--') || isValue) continue;
+    const made = ensureEngramMap(word);
+    if (made !== undefined) process.stderr.write(`${made}\n`);
+  }
+}
+
 export function modelCommand(context: Context) {
   return new Command('model')
     .description('write, inspect and identify model files; rank experts')
@@ -40,6 +51,7 @@ export function modelCommand(context: Context) {
       const tool = modelToolPath(context.root);
       if (!existsSync(tool))
         throw new EngineError('rota-model is not built; run: rota build strata', { phase: 'build' });
+      if (verb === 'convert') prepareCheckpoint(args);
       const { exitCode, signal } = await interruptible((interrupt) =>
         endedBy(interrupt, execa(tool, [verb, ...args], { stdio: 'inherit', reject: false })),
       );
