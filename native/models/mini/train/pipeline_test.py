@@ -70,7 +70,7 @@ def main():
         assert set(report["classes"]) == {"prose", "code", "docs", "chinese", "enumeration"}, set(report["classes"])
         assert report["backbone"]["steps"] == 60 and report["draft"]["steps"] == 20
         if tool:
-            done = subprocess.run([tool, "inspect", os.path.join(out, "checkpoint")], capture_output=True, text=True)
+            done = subprocess.run([tool, "convert", os.path.join(out, "checkpoint"), "--out", os.path.join(out, "m.gguf")], capture_output=True, text=True)
             assert done.returncode == 0, done.stderr
     print("text to checkpoint: every step runs")
 
