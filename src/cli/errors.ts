@@ -46,10 +46,14 @@ export function describeFailure(error: unknown, facts: Facts): Failure {
   return { exitCode: EXIT.bug, text: lines.join('\n') };
 }
 
-/** Those of a file begin with their place; the others must say who speaks. */
+/** What is wrong at a place in a file begins with it, so that an editor can jump there; an option is no such place. */
+function speaker(place: string): string {
+  return place === '' || place.startsWith('-') ? 'rota: ' : '';
+}
+
 function problemLines(error: ProblemsError): string {
   const lines = error.problems.map((problem) =>
-    oneLine(`${problem.where === '' && problem.path === '' ? 'rota: ' : ''}${formatProblem(problem)}`),
+    oneLine(`${speaker(problem.where || problem.path)}${formatProblem(problem)}`),
   );
   const more = lines.length - MOST_PROBLEMS;
   return [...lines.slice(0, MOST_PROBLEMS), ...(more > 0 ? [`… and ${more} more`] : [])].join('\n');
@@ -65,11 +69,9 @@ function oneLine(text: string): string {
   return shown.length > MOST_CHARACTERS ? `${shown.slice(0, MOST_CHARACTERS - 1)}…` : shown;
 }
 
-/** What, where, what to do: one line, beginning with the place, so that an editor can jump there. */
-function userLine(error: UserError): string {
-  const place = error.where === undefined || error.where === '' ? 'rota' : error.where;
-  const hint = error.hint === undefined ? '' : `; ${error.hint}`;
-  return oneLine(`${place}: ${error.message}${hint}`);
+/** What, where, what to do, in one line. */
+function userLine({ where = '', message, hint }: UserError): string {
+  return oneLine(speaker(where) + formatProblem({ where, path: '', message, ...(hint && { hint }) }));
 }
 
 function engineText(error: EngineError): string {

@@ -1,6 +1,6 @@
 // Owns what an engine's log looked like, numbers left out: a trace that a knob may leave besides counters and tokens.
 
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { sha256 } from '../results/journal-line.ts';
 
 /** The first part of a log tells of knobs; what floods later is not read. */
@@ -11,13 +11,21 @@ const MAX_BYTES = 1 << 20;
  * print the same kinds of lines, however often. Null when there is no such file.
  */
 export function logShapeSha256(file: string): string | null {
-  let bytes: Buffer;
+  let descriptor: number;
   try {
-    bytes = readFileSync(file);
+    descriptor = openSync(file, 'r');
   } catch {
     return null;
   }
-  return logShape(bytes.subarray(0, MAX_BYTES).toString('utf8'));
+  try {
+    const bytes = Buffer.allocUnsafe(MAX_BYTES);
+    const read = readSync(descriptor, bytes, 0, MAX_BYTES, 0);
+    // A line that is cut would be a kind of its own, another one wherever it is cut.
+    const whole = read < MAX_BYTES ? read : bytes.lastIndexOf('\n') + 1;
+    return logShape(bytes.toString('utf8', 0, whole));
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 export function logShape(text: string): string {

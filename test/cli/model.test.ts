@@ -96,7 +96,7 @@ describe('rota ask on the strata engine', () => {
     expect(short).toMatch(/^3: rota: /);
     expect(short.split('\n')).toHaveLength(1);
     expect(await refused('ask', 'strata', 'x', '--model', 's.gguf', '-k', 'slot=25%')).toBe(
-      '2: -k: slot: the engine has no such knob; did you mean "slots"?',
+      '2: rota: -k: slot: the engine has no such knob; did you mean "slots"?',
     );
   });
 });

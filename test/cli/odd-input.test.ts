@@ -39,7 +39,7 @@ describe('odd words', () => {
       2: rota: option '--seed <number>' argument '1.5' is invalid. expected a whole number from 0; see rota ask --help
       2: rota: option '--max-new <count>' argument '99999999999' is invalid. expected a whole number from 1 to 2147483647; see rota ask --help
       2: rota: option '--blocks <count>' argument '1001' is invalid. expected a whole number from 1 to 1000; see rota ab --help
-      2: --results: needs the name of a folder
+      2: rota: --results: needs the name of a folder
       3: rota: cannot list <bench>/no�such�[31mfolder: no such file or folder"
     `);
   });

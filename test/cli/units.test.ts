@@ -136,15 +136,15 @@ describe('flags back into knobs', () => {
       ].map(refused),
     ).toMatchInlineSnapshot(`
       [
-        "-b: e has no flag "--thread"; did you mean "--threads"?",
-        "-b: --threads needs a value; how many",
-        "-b: threads: must be at least 1, got 0",
-        "-b: threads: expected a whole number, got "x"",
-        "-b: --quiet takes no value",
-        "-b: --threads is given twice",
-        "-b: e has no flag "stray"; valid: --threads, --slots, --quiet, --kv-quant, E_TUNE, --cores",
-        "-b: a " is not closed",
-        "-b: slots: expected a size, got "5"; such as 25%, 512MiB, 1.5GiB or 0",
+        "rota: -b: e has no flag "--thread"; did you mean "--threads"?",
+        "rota: -b: --threads needs a value; how many",
+        "rota: -b: threads: must be at least 1, got 0",
+        "rota: -b: threads: expected a whole number, got "x"",
+        "rota: -b: --quiet takes no value",
+        "rota: -b: --threads is given twice",
+        "rota: -b: e has no flag "stray"; valid: --threads, --slots, --quiet, --kv-quant, E_TUNE, --cores",
+        "rota: -b: a " is not closed",
+        "rota: -b: slots: expected a size, got "5"; such as 25%, 512MiB, 1.5GiB or 0",
       ]
     `);
   });

@@ -97,15 +97,21 @@ export function makeCopy(root, { kept, builds }) {
  * @param {import('./plan.js').Suite} suite
  */
 export function compile({ build, tree }, { targets, emits }) {
-  if (emits) emit(tree);
+  const emitted = emits ? emit(tree) : { status: 0, stdout: '' };
+  if (emitted.status !== 0) return emitted;
   if (targets.length === 0) return { status: 0, stdout: '' };
   return run('cmake', ['--build', build, '-j', String(availableParallelism()), '--target', ...targets]);
 }
 
-/** Unchecked: a mistake is to be caught by a test, not by its types. @param {string} tree */
+/**
+ * Unchecked: a mistake is to be caught by a test, not by its types. What cannot be parsed is no mistake of the kind.
+ * @param {string} tree
+ */
 function emit(tree) {
   const tsc = join(tree, 'node_modules/typescript/bin/tsc');
   const dist = join(tree, 'dist');
-  run(process.execPath, [tsc, '-p', 'src/tsconfig.json', '--noCheck', '--outDir', dist], { cwd: tree });
-  writeFileSync(join(dist, STAMP), sourcesDigest(tree));
+  const argv = [tsc, '-p', 'src/tsconfig.json', '--noCheck', '--outDir', dist];
+  const emitted = run(process.execPath, argv, { cwd: tree });
+  if (emitted.status === 0) writeFileSync(join(dist, STAMP), sourcesDigest(tree));
+  return emitted;
 }

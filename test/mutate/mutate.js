@@ -102,7 +102,7 @@ async function judge(mutation, suites, place) {
       const suite = /** @type {import('./plan.js').Suite} */ (suites[name]);
       const built = compile(place, suite);
       if (built.status !== 0)
-        return { verdict: 'does not build', detail: /error: .*/.exec(built.stdout)?.[0] ?? '' };
+        return { verdict: 'does not build', detail: /error(?: TS\d+)?: .*/.exec(built.stdout)?.[0] ?? '' };
       const failure = await firstFailure(suite, place);
       if (failure === null) continue;
       const isChance = failure.isLate && mutation.hangs !== true;

@@ -1,6 +1,14 @@
 // The runner is proven on a small project of its own: what must catch does, what survives is said, and stale plans are refused.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
@@ -100,6 +108,21 @@ test('what a native mistake leaves unused is no warning; what it breaks is named
   expect(said).toMatch(/1\/2 SURVIVED .* nothing/);
   expect(said).toMatch(/2\/2 caught .* typo .*/);
   expect(said).toContain('twice.cc');
+});
+
+test('a mistake in TypeScript that is none, because nothing can be emitted, does not build', () => {
+  const cut = { ...GOOD, name: 'cut short', replace: '= ' };
+  const tree = project({ a: [GOOD, cut] });
+  symlinkSync(path.resolve(import.meta.dirname, '../../node_modules'), path.join(tree, 'node_modules'));
+  const settings = { compilerOptions: { module: 'nodenext', target: 'es2022', types: [] } };
+  writeFileSync(path.join(tree, 'src/tsconfig.json'), JSON.stringify(settings));
+  for (const name of ['tsconfig.json', 'package-lock.json']) writeFileSync(path.join(tree, name), '{}');
+  const suite = { targets: [], emits: true, commands: [['grep', '-q', 'one = 1', 'dist/one.js']] };
+  writeFileSync(path.join(tree, 'suites.json'), JSON.stringify({ one: suite }));
+  const { status, said } = mutate(tree);
+  expect(status).toBe(1);
+  expect(said).toMatch(/1\/2 caught .* one becomes two/);
+  expect(said).toMatch(/2\/2 does not build .* cut short {2}<- error TS1109: Expression expected\./);
 });
 
 test.each([

@@ -1,5 +1,7 @@
+import { appendFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { expect, test } from 'vitest';
-import { logShape } from '../../src/run/log-shape.ts';
+import { logShape, logShapeSha256 } from '../../src/run/log-shape.ts';
 import { temporaryFolder } from '../engines/helpers/fake.ts';
 import { eventsOf, runFakes } from './helpers/fake-session.ts';
 
@@ -66,4 +68,18 @@ test('the shape of a log is its kinds of lines, whatever their numbers and how o
   const shape = logShape('serve: 12 tokens in 0.3 s\nmodel 8f3e21ab0c ready\n');
   expect(logShape('model 00ff12 ready\r\nserve: 9 tokens in 1e-3 s\nserve: 10 tokens in 4 s\n')).toBe(shape);
   expect(logShape('serve: 12 tokens in 0.3 s\nmodel 8f3e21ab0c ready\nhuge pages: off\n')).not.toBe(shape);
+});
+
+test('of a log that floods its first mebibyte is read, and of one that is not there nothing', () => {
+  using folder = temporaryFolder();
+  const log = path.join(folder.path, 'engine.log');
+  expect(logShapeSha256(log)).toBe(null);
+  writeFileSync(log, 'ready\n');
+  expect(logShapeSha256(log)).toBe(logShape('ready\n'));
+  const half = 'pass 1\n'.repeat((1 << 20) / 7 / 2);
+  appendFileSync(log, `${half}huge pages: off\n`);
+  const shape = logShapeSha256(log);
+  expect(shape).toBe(logShape('ready\npass 1\nhuge pages: off\n'));
+  appendFileSync(log, `${half}${half}flooded\n`);
+  expect(logShapeSha256(log)).toBe(shape);
 });
