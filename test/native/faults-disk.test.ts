@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createSwitch, suffering } from './helpers/faults.ts';
-import { bin, promptOf, runStrata, Strata } from './helpers/strata.ts';
+import { bin, PATIENCE_MS, promptOf, runStrata, Strata } from './helpers/strata.ts';
 import { withModel } from './helpers/workspace.ts';
 
 const { folder, model } = withModel('mini-xs');
@@ -109,7 +109,7 @@ test('a file where the answers go that is full ends the engine, with nobody left
   const { status, signal } = spawnSync(
     'sh',
     ['-c', `exec "$0" --model "$1" < "$2" > /dev/full`, path.join(bin, 'rota-strata'), model, input],
-    { timeout: 30_000 },
+    { timeout: PATIENCE_MS },
   );
   expect(signal).toBe(null);
   expect(status).not.toBe(139);

@@ -8,6 +8,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import {
   type Counters,
   type Done,
+  lighter,
   promptOf,
   type Ready,
   SOURCES,
@@ -40,7 +41,7 @@ let done: Done;
 let ledger: LedgerLine[];
 let stderr: string;
 
-const NEW_TOKENS = 200;
+const NEW_TOKENS = lighter(200);
 const prompt = promptOf(90, 1024);
 
 function sum(values: Iterable<number>): number {
@@ -81,7 +82,7 @@ test('the model is what was asked for, and its experts are in three tiers and th
   expect(ready.fingerprint).toMatch(/^[0-9a-f]{64}$/);
 });
 
-test('200 tokens come out, and rows, passes and acceptance agree', () => {
+test('as many tokens come out as were asked for, and rows, passes and acceptance agree', () => {
   const { counters, pass_tokens, pass_ms } = done;
   expect(done.ids).toHaveLength(NEW_TOKENS);
   expect(done.finish).toBe('length');

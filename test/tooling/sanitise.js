@@ -11,8 +11,8 @@ import { parseArgs } from 'node:util';
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const KINDS = ['asan', 'tsan'];
 
-/** A sanitized engine computes many times slower; what is waited for stays the same. */
-const TEST_TIMEOUT_MS = 600_000;
+/** Of a test, and of what is made before its file's tests: a sanitized engine computes many times slower. */
+const TIMEOUT_MS = 600_000;
 
 /** The options that native/sanitise.sh gives the native tests, and what a preloaded library needs beside them. */
 function sanitizerOptions() {
@@ -25,7 +25,8 @@ function sanitizerOptions() {
 /** @param {string} kind */
 function realProcesses(kind) {
   const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-  const argv = [vitest, 'run', 'test/native', '--testTimeout', String(TEST_TIMEOUT_MS), '--maxWorkers', '1'];
+  const patience = ['--testTimeout', String(TIMEOUT_MS), '--hookTimeout', String(TIMEOUT_MS)];
+  const argv = [vitest, 'run', 'test/native', ...patience, '--maxWorkers', '1'];
   const env = {
     ...process.env,
     ...sanitizerOptions(),
