@@ -33,9 +33,15 @@ export function numberArgument(min: number, max: number, above = false): (word: 
   };
 }
 
-/** A path, or `synth:CONFIG:SEED[:EXPERT-FORMAT]`. */
+/** What a model's argument may be, for help texts. */
+export const MODEL_WORDS = 'a path, mini, mini:teacher or synth:CONFIG:SEED';
+
+/** A path, `mini[:teacher]` (a file of that name is ./mini), or `synth:CONFIG:SEED[:EXPERT-FORMAT]`. */
 export function modelArgument(word: string): ProtocolModel {
-  if (word === '') throw new UserError('the model has no name', { hint: 'write a path, or synth:mini-s:1' });
+  if (word === '')
+    throw new UserError('the model has no name', { hint: 'write a path, mini, or synth:mini-s:1' });
+  if (word === 'mini') return { bundled: 'mini' };
+  if (word === 'mini:teacher') return { bundled: 'mini', form: 'teacher' };
   if (!word.startsWith('synth:')) return { path: word };
   const [, config = '', seed = '1', expertFormat, ...rest] = word.split(':');
   if (config === '' || !/^\d+$/.test(seed) || rest.length > 0) {

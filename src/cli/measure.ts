@@ -147,6 +147,7 @@ async function subjectsOf(context: Context, complete: CompleteProtocol): Promise
         ensureModel(model, {
           tool: modelToolPath(context.root),
           folder: context.models,
+          root: context.root,
           signal,
           onProgress: (line) => context.tell(`${line}\n`),
         }),

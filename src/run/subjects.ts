@@ -98,6 +98,7 @@ async function findProgram(
 
 function modelWord(model: ProtocolModel): string {
   if ('path' in model) return model.path;
+  if ('bundled' in model) return `${model.bundled}${model.form === 'teacher' ? ':teacher' : ''}`;
   const { config, seed, expertFormat, denseFormat, layout } = model.synth;
   return [
     `synth:${config}:${seed}${expertFormat === undefined ? '' : `:${expertFormat}`}`,

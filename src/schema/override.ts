@@ -4,6 +4,8 @@ import { z } from 'zod';
 import type { Sampling } from '../core/records/plan.ts';
 
 const LAYOUTS = ['ours', 'a', 'b'] as const;
+const BUNDLED = ['mini'] as const;
+const FORMS = ['few-bit', 'teacher'] as const;
 
 export interface SynthModel {
   readonly config: string;
@@ -14,7 +16,13 @@ export interface SynthModel {
   readonly layout?: (typeof LAYOUTS)[number];
 }
 
-export type ProtocolModel = { readonly path: string } | { readonly synth: SynthModel };
+/** What comes with Rota: `few-bit`, its experts fitted to a few bits each, unless the weights are wanted as they were trained. */
+export interface BundledModel {
+  readonly bundled: (typeof BUNDLED)[number];
+  readonly form?: (typeof FORMS)[number];
+}
+
+export type ProtocolModel = { readonly path: string } | { readonly synth: SynthModel } | BundledModel;
 
 /** A program that lies somewhere, relative to the protocol file; or one that is built from a commit of this repository. */
 export type OtherBuild = { readonly binary: string } | { readonly ref: string };
@@ -40,7 +48,9 @@ const synth = z.strictObject({
   layout: z.enum(LAYOUTS).exactOptional(),
 });
 
-export const modelShape = z.union([text.transform((path) => ({ path })), z.strictObject({ synth })]);
+const bundled = z.strictObject({ bundled: z.enum(BUNDLED), form: z.enum(FORMS).exactOptional() });
+
+export const modelShape = z.union([text.transform((path) => ({ path })), z.strictObject({ synth }), bundled]);
 
 const temperature = z.number().min(0).max(100);
 const topP = z.number().positive().max(1);

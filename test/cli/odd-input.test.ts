@@ -35,7 +35,7 @@ describe('odd words', () => {
       "2: rota help: there is no command "nope"; valid: doctor, build, which, engines, run, ab, resume, aa, report, gate, results, ask, model, bench
       2: "": there is no such file
       2: rota: there is nothing to ask: the prompt is empty
-      2: rota: the model has no name; write a path, or synth:mini-s:1
+      2: rota: the model has no name; write a path, mini, or synth:mini-s:1
       2: rota: option '--seed <number>' argument '1.5' is invalid. expected a whole number from 0; see rota ask --help
       2: rota: option '--max-new <count>' argument '99999999999' is invalid. expected a whole number from 1 to 2147483647; see rota ask --help
       2: rota: option '--blocks <count>' argument '1001' is invalid. expected a whole number from 1 to 1000; see rota ab --help

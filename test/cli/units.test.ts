@@ -169,6 +169,9 @@ describe('flags back into knobs', () => {
 describe('models on the command line', () => {
   it('a path or a synthetic one', () => {
     expect(modelArgument('a/b.gguf')).toEqual({ path: 'a/b.gguf' });
+    expect(modelArgument('mini')).toEqual({ bundled: 'mini' });
+    expect(modelArgument('mini:teacher')).toEqual({ bundled: 'mini', form: 'teacher' });
+    expect(modelArgument('./mini')).toEqual({ path: './mini' });
     expect(modelArgument('synth:mini-s')).toEqual({ synth: { config: 'mini-s', seed: 1 } });
     expect(modelArgument('synth:mini-s:7:mixed')).toEqual({
       synth: { config: 'mini-s', seed: 7, expertFormat: 'mixed' },

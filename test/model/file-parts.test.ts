@@ -36,10 +36,10 @@ test('a header cut anywhere reads as the whole one, from the file or any part of
   const path = writeParts('m.gguf', bytes, 50);
   const tokenizer = await openTokenizer(path);
   expect(tokenizer.encode('ab')).toEqual((await openTokenizer(whole)).encode('ab'));
-  expect(await ensureModel({ path }, { tool: '', folder })).toBe(path);
-  await expect(ensureModel({ path: join(folder, 'none.gguf') }, { tool: '', folder })).rejects.toThrow(
-    'no such model',
-  );
+  expect(await ensureModel({ path }, { tool: '', folder, root: folder })).toBe(path);
+  await expect(
+    ensureModel({ path: join(folder, 'none.gguf') }, { tool: '', folder, root: folder }),
+  ).rejects.toThrow('no such model');
 });
 
 test('a part that is missing between others is named; a whole file goes first', () => {

@@ -75,7 +75,10 @@ async function plan(folder: string, arms: string) {
   const subjects = await findSubjects({
     complete,
     root: folder,
-    ensureModel: async (model) => ('path' in model ? model.path : `synth ${model.synth.config}`),
+    ensureModel: async (model) => {
+      if ('path' in model) return model.path;
+      return 'synth' in model ? `synth ${model.synth.config}` : `bundled ${model.bundled} ${model.form ?? ''}`;
+    },
   });
   return preparePlan({
     complete,
@@ -109,6 +112,8 @@ test('every kind of override is in the plan, in the command and in words', async
   warm: {override: {sampling: {temperature: 0.7, seed: 3}}}
   weights: {rate: 6, override: {model: other.gguf}}
   made: {override: {model: {synth: {config: mini-s, seed: 2}}}}
+  ours: {override: {model: {bundled: mini}}}
+  full: {override: {model: {bundled: mini, form: teacher}}}
   laid: {override: {model: {synth: {config: mini-xs, seed: 2, expertFormat: mxfp4, denseFormat: f16, layout: a}}}}
   built: {override: {build: {binary: bin/toy-2}}}
   alien: {warp: 9, override: {engine: alien}}
@@ -125,6 +130,8 @@ test('every kind of override is in the plan, in the command and in words', async
       "warm | toy | /native/build/host/toy --model /m.gguf --room 1GiB | temperature 0.7; seed 3 | {"temperature":0.7,"topP":1,"seed":3} | lossy /",
       "weights | toy | /native/build/host/toy --model /other.gguf --rate 6 --room 1GiB | model other.gguf |  | lossy /",
       "made | toy | /native/build/host/toy --model synth mini-s --room 1GiB | model synth:mini-s:2 |  | lossy /",
+      "ours | toy | /native/build/host/toy --model bundled mini  --room 1GiB | model mini |  | lossy /",
+      "full | toy | /native/build/host/toy --model bundled mini teacher --room 1GiB | model mini:teacher |  | lossy /",
       "laid | toy | /native/build/host/toy --model synth mini-xs --room 1GiB | model synth:mini-xs:2:mxfp4 dense f16 layout a |  | lossy /",
       "built | toy | /bin/toy-2 --model /m.gguf --room 1GiB | build bin/toy-2 |  | lossy /",
       "alien | alien | /native/build/host/alien --model /m.gguf --warp 9 | engine alien |  | lossy warp/warp",

@@ -12,7 +12,7 @@ import { writeCertificate } from '../../results/certificates.ts';
 import { readRun } from '../../results/read.ts';
 import type { RunFolder } from '../../results/run-folder.ts';
 import { abProtocol } from '../ab-protocol.ts';
-import { modelArgument, wholeArgument } from '../arguments.ts';
+import { MODEL_WORDS, modelArgument, wholeArgument } from '../arguments.ts';
 import type { Context } from '../context.ts';
 import { measure } from '../measure.ts';
 
@@ -20,7 +20,7 @@ export function aaCommand(context: Context) {
   return new Command('aa')
     .description('measure an engine against itself: the noise of this machine, kept for later plans')
     .argument('<engine>', 'name of an engine')
-    .argument('<model>', 'a path, or synth:CONFIG:SEED')
+    .argument('<model>', MODEL_WORDS)
     .option('-a <flags>', 'flags of both arms, as the engine has them', '')
     .option('--blocks <count>', 'how often both are run', wholeArgument(4, 1000), 8)
     .option('--max-new <count>', 'tokens of each answer', wholeArgument(2, 1_000_000), 64)

@@ -1,7 +1,7 @@
 // rota ab ENGINE MODEL -a FLAGS -b FLAGS: two settings against each other, without a protocol file.
 import { Command } from '@commander-js/extra-typings';
 import { abProtocol } from '../ab-protocol.ts';
-import { modelArgument, wholeArgument } from '../arguments.ts';
+import { MODEL_WORDS, modelArgument, wholeArgument } from '../arguments.ts';
 import type { Context } from '../context.ts';
 import { measure } from '../measure.ts';
 
@@ -9,7 +9,7 @@ export function abCommand(context: Context) {
   return new Command('ab')
     .description('measure two settings of an engine against each other')
     .argument('<engine>', 'name of an engine')
-    .argument('<model>', 'a path, or synth:CONFIG:SEED')
+    .argument('<model>', MODEL_WORDS)
     .requiredOption('-a <flags>', "the baseline's flags, as the engine has them; may be empty")
     .requiredOption('-b <flags>', 'the flags to compare')
     .option('--override-a <yaml>', "what else the baseline has of its own, as a protocol's override")

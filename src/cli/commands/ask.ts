@@ -18,7 +18,14 @@ import { openTokenizer, type Tokenizer } from '../../model/tokenizer.ts';
 import { Interrupted, interruptible } from '../../run/interrupts.ts';
 import type { EngineDescriptor } from '../../schema/descriptor.ts';
 import { loadDescriptor } from '../../schema/load.ts';
-import { countArgument, knobArguments, modelArgument, numberArgument, wholeArgument } from '../arguments.ts';
+import {
+  countArgument,
+  knobArguments,
+  MODEL_WORDS,
+  modelArgument,
+  numberArgument,
+  wholeArgument,
+} from '../arguments.ts';
 import type { Context } from '../context.ts';
 import { createLiveLine } from '../live-line.ts';
 import { modelToolPath } from './model.ts';
@@ -44,7 +51,7 @@ export function askCommand(context: Context) {
     .description('ask an engine one question; the answer goes to stdout, its counters to stderr')
     .argument('<engine>', 'name of an engine')
     .argument('<text>', 'the prompt')
-    .option('-m, --model <model>', 'a path, or synth:CONFIG:SEED', 'synth:mini-s:1')
+    .option('-m, --model <model>', MODEL_WORDS, 'synth:mini-s:1')
     .option('-k, --knob <name=value>', 'a knob of the engine; may be repeated', collect, [])
     .option('--max-new <count>', 'most tokens of the answer', countArgument, 64)
     .option('--temperature <number>', '0 is greedy', numberArgument(0, 100), 0)
@@ -72,6 +79,7 @@ async function ask(context: Context, engine: string, text: string, options: AskO
     ensureModel(modelArgument(options.model), {
       tool: modelToolPath(context.root),
       folder: context.models,
+      root: context.root,
       signal,
       onProgress: (line) => context.tell(`${line}\n`),
     }),
