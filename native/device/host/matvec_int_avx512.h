@@ -176,6 +176,7 @@ struct Variant : Format {
                            Lanes<kN>& acc) {
     if constexpr (Format::kDecodesAhead) {
       if (chunks == 0) return;
+      prefetch_each<kN>(p, apart);
       Weights now[kN];
       decode_each<kN>(p, apart, now);
       for (size_t c = 1; c < chunks; ++c) {

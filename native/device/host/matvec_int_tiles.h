@@ -10,6 +10,8 @@
 namespace rota {
 
 // Bytes prefetched ahead in a stream of weights, past the end of a weight row into the next one.
+// Every byte of a row has to be: a line left out is a wait for memory in every row, unless a
+// prefetcher of the processor's own fills the gap.
 inline constexpr size_t kAhead = 3072;
 template <size_t kBytes>
 inline void prefetch(const uint8_t* at) {
@@ -65,7 +67,10 @@ struct MatvecIntTiles {
     w += chunks * F::kBytes;
     if (left != 0) {
       uint8_t padded[kN][F::kBytes] = {};
-      for (size_t i = 0; i < kN; ++i) std::memcpy(padded[i], w + i * apart, left);
+      for (size_t i = 0; i < kN; ++i) {
+        prefetch<F::kBytes>(w + i * apart + kAhead);
+        std::memcpy(padded[i], w + i * apart, left);
+      }
       F::template one<kN>(padded[0], F::kBytes, x[chunks], acc);
     }
     float results[kN];

@@ -160,6 +160,7 @@ struct Q3_K {
       in = x;
       scales = next;
     }
+    prefetch<kBytes>(p + kAhead);
     finish(before, d, *in, acc);
     finish(sum(Fresh{p, load32(p), scales, *x}, scales, *x), d_of(p), *x, acc);
     out = acc;
