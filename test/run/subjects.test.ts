@@ -77,7 +77,9 @@ async function plan(folder: string, arms: string) {
     root: folder,
     ensureModel: async (model) => {
       if ('path' in model) return model.path;
-      return 'synth' in model ? `synth ${model.synth.config}` : `bundled ${model.bundled} ${model.form ?? ''}`;
+      return 'synth' in model
+        ? `synth ${model.synth.config}`
+        : `bundled ${model.bundled} ${model.form ?? ''}`;
     },
   });
   return preparePlan({
