@@ -2,6 +2,7 @@
 #include "quantise/calibration.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -21,6 +22,10 @@ std::string record_of(const char* round, int layer) { return file_of(round, laye
 std::string states_of(const char* round, int layer) { return file_of(round, layer, "states"); }
 
 Format as_stored(Format stored) { return stored; }
+
+bool all_finite(const float* values, size_t n) {
+  return std::all_of(values, values + n, [](float value) { return std::isfinite(value); });
+}
 
 }  // namespace
 
@@ -126,7 +131,7 @@ Status Calibration::run_layer(const Round& round, int layer, LayerPass& pass, Pi
     std::memcpy(next.of(i), states.of(i), pass.carried_bytes());
   }
   ROTA_RETURN_IF_ERROR(pass.enter(layer));
-  ROTA_ASSIGN_OR_RETURN(const LayerInputs inputs, attend(round, pass, next));
+  ROTA_ASSIGN_OR_RETURN(const LayerInputs inputs, attend(round, layer, pass, next));
   ROTA_ASSIGN_OR_RETURN(const std::vector<float> y, round.step(layer, inputs));
   const float* row = y.data();
   for (size_t i = 0; i < pieces_.size(); ++i) {
@@ -139,12 +144,18 @@ Status Calibration::run_layer(const Round& round, int layer, LayerPass& pass, Pi
   return {};
 }
 
-Result<LayerInputs> Calibration::attend(const Round& round, LayerPass& pass, PieceStates& states) {
+Result<LayerInputs> Calibration::attend(const Round& round, int layer, LayerPass& pass,
+                                        PieceStates& states) {
   const Config& c = source_.config();
   LayerInputs inputs(static_cast<size_t>(c.dim), static_cast<size_t>(c.experts));
   for (size_t i = 0; i < pieces_.size(); ++i) {
     const Piece& piece = pieces_[i];
     ROTA_ASSIGN_OR_RETURN(const LayerPass::Routed routed, pass.attend(piece.tokens, states.of(i)));
+    if (!all_finite(routed.x, piece.tokens.size() * inputs.dim)) {
+      return Status(Code::kLoad, source_.files().front() + ": layer " + std::to_string(layer) +
+                                     " gives its experts values that are no numbers: the file is "
+                                     "damaged");
+    }
     inputs.add(routed.x, routed.ids, routed.weights, piece.tokens.size(),
                static_cast<size_t>(c.top_k), piece.held_out);
     advance(round.phase);

@@ -65,7 +65,7 @@ class Calibration {
   Status run(const Round& round);
   // `states` go from what enters the layer to what leaves it.
   Status run_layer(const Round& round, int layer, LayerPass& pass, PieceStates& states);
-  Result<LayerInputs> attend(const Round& round, LayerPass& pass, PieceStates& states);
+  Result<LayerInputs> attend(const Round& round, int layer, LayerPass& pass, PieceStates& states);
   // What enters the first layer that is to be run, and which that is.
   Result<PieceStates> resume(const Round& round, LayerPass& pass, int& layer) const;
   Result<std::unique_ptr<LayerPass>> load_pass(MatrixFormat as) const;

@@ -8,6 +8,7 @@
 #include "base/flags.h"
 #include "quantise/quantise.h"
 #include "tools/model_tool.h"
+#include "tools/quantise_source.h"
 #include "tools/writing.h"
 
 namespace rota {
@@ -15,7 +16,7 @@ namespace {
 
 std::vector<Flag> quantise_flags(QuantiseOptions& o) {
   return {
-      {"--model", "FILE", "the GGUF that is quantised (may stand without the flag)",
+      {"--model", "FILE", "a GGUF, or a folder of safetensors (may stand without the flag)",
        [&o](const std::string& v) { return o.model = v, Status(); }},
       {"--out", "FILE", "STEM.gguf; the DSpark sidecar is STEM.dspark.gguf beside it",
        [&o](const std::string& v) { return o.out = v, Status(); }},
@@ -73,7 +74,8 @@ std::string quantise_help() {
 Status quantise_command(std::span<const char* const> arguments) {
   QuantiseOptions options;
   ROTA_RETURN_IF_ERROR(parse_flags(with_flags(arguments), quantise_flags(options)));
-  if (options.model.empty()) return Status(Code::kUsage, "the model is missing: MODEL.gguf");
+  if (options.model.empty())
+    return Status(Code::kUsage, "the model is missing: a GGUF or a folder");
   if (options.out.empty()) return Status(Code::kUsage, "--out is missing: --out FILE.gguf");
   if (options.text.fit.empty()) {
     return Status(Code::kUsage, "--text is missing: --text IDS...");
@@ -83,7 +85,11 @@ Status quantise_command(std::span<const char* const> arguments) {
     progress(phase, start, done, total);
   };
   const int64_t begin = now_ns();
+  ROTA_ASSIGN_OR_RETURN(const QuantiseSource source,
+                        QuantiseSource::open(options.model, options.out, progress));
+  options.model = source.gguf();
   ROTA_ASSIGN_OR_RETURN(const Quantised out, quantise(options));
+  source.remove();
   std::printf("%s\n", out.files.model.c_str());
   if (!out.files.sidecar.empty()) std::printf("%s\n", out.files.sidecar.c_str());
   std::printf("%s\n", out.report.c_str());

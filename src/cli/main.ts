@@ -23,11 +23,12 @@ const COMMANDS: Readonly<Record<string, () => Promise<(context: Context) => Comm
   results: async () => (await import('./commands/results.ts')).resultsCommand,
   ask: async () => (await import('./commands/ask.ts')).askCommand,
   model: async () => (await import('./commands/model.ts')).modelCommand,
+  quantise: async () => (await import('./commands/quantise.ts')).quantiseCommand,
   bench: async () => (await import('./commands/bench.ts')).benchCommand,
 };
 
 /** Those that read no descriptor and no run. */
-const WITHOUT_PLACES: ReadonlySet<string> = new Set(['doctor', 'model', 'bench']);
+const WITHOUT_PLACES: ReadonlySet<string> = new Set(['doctor', 'model', 'quantise', 'bench']);
 
 async function createProgram(context: Context, typed: string | undefined): Promise<Command> {
   const program = new Command('rota')

@@ -18,6 +18,7 @@ convert      a checkpoint as it is released (safetensors) into a GGUF and its DS
 extract-engram
              take the Engram tables out of the released safetensors: --from DIR or its shards, --out FILE
 rank         order experts by their use in routes of an engine's dump-routes knob: --routes FILE... --out FILE
+quantise     as rota quantise, from token ids alone: MODEL --text IDS... --out FILE
 
 Examples:
   rota model synth --config mini-s --seed 1 --out mini-s.gguf
@@ -43,18 +44,23 @@ function prepareCheckpoint(args: readonly string[]): void {
 export function modelCommand(context: Context) {
   return new Command('model')
     .description('write, inspect and identify model files; rank experts')
-    .argument('<verb>', 'synth, inspect, fingerprint, convert, extract-engram or rank')
+    .argument('<verb>', 'synth, inspect, fingerprint, convert, extract-engram, rank or quantise')
     .argument('[args...]', 'passed on as they are')
     .passThroughOptions()
     .addHelpText('after', HELP)
     .action(async (verb, args) => {
-      const tool = modelToolPath(context.root);
-      if (!existsSync(tool))
-        throw new EngineError('rota-model is not built; run: rota build strata', { phase: 'build' });
       if (verb === 'convert') prepareCheckpoint(args);
-      const { exitCode, signal } = await interruptible((interrupt) =>
-        endedBy(interrupt, execa(tool, [verb, ...args], { stdio: 'inherit', reject: false })),
-      );
-      process.exitCode = exitCode ?? 128 + (signal === undefined ? 0 : constants.signals[signal]);
+      await runModelTool(context.root, [verb, ...args]);
     });
+}
+
+/** The model tool on the terminal's own streams; its exit code becomes Rota's. */
+export async function runModelTool(root: string, argv: readonly string[]): Promise<void> {
+  const tool = modelToolPath(root);
+  if (!existsSync(tool))
+    throw new EngineError('rota-model is not built; run: rota build strata', { phase: 'build' });
+  const { exitCode, signal } = await interruptible((interrupt) =>
+    endedBy(interrupt, execa(tool, argv, { stdio: 'inherit', reject: false })),
+  );
+  process.exitCode = exitCode ?? 128 + (signal === undefined ? 0 : constants.signals[signal]);
 }

@@ -27,7 +27,7 @@ export interface Bench {
 function start(folder: string, argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const places = ['--engines', join(folder, 'engines'), '--results', join(folder, 'results')];
   const [command, ...rest] = argv;
-  const takesPlaces = command !== undefined && !/^-|^(doctor|model|bench|help)$/.test(command);
+  const takesPlaces = command !== undefined && !/^-|^(doctor|model|quantise|bench|help)$/.test(command);
   const words = takesPlaces ? [command, ...places, ...rest] : argv;
   return execa(process.execPath, [join(ROOT, 'bin/rota.js'), ...words], {
     cwd: folder,
