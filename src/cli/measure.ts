@@ -18,7 +18,14 @@ import { interruptible } from '../run/interrupts.ts';
 import { encodePrompts, newRunFolder, type Prepared, preparePlan } from '../run/prepare.ts';
 import { runSession } from '../run/session.ts';
 import { smoke } from '../run/smoke.ts';
-import { ensureBuilds, findSubjects, type Subjects } from '../run/subjects.ts';
+import {
+  ensureBuilds,
+  findBackground,
+  findSubjects,
+  type Subject,
+  type SubjectOptions,
+  type Subjects,
+} from '../run/subjects.ts';
 import { type CompleteProtocol, loadDescriptor } from '../schema/load.ts';
 import { modelToolPath } from './commands/model.ts';
 import type { Context } from './context.ts';
@@ -52,8 +59,9 @@ export async function measure(
   const prepared = preparePlan({
     complete: what.complete,
     protocolText: what.text,
-    subjects,
-    measuredSpread: await measuredSpread(context, what.complete, subjects),
+    subjects: subjects.arms,
+    backgroundSubject: subjects.background,
+    measuredSpread: await measuredSpread(context, what.complete, subjects.arms),
     equalArms: what.equalArms === true,
     results: context.results,
     rota: context.version,
@@ -138,9 +146,12 @@ async function measuredSpread(
 }
 
 /** A synthetic model is made now, so that no run waits for it. */
-async function subjectsOf(context: Context, complete: CompleteProtocol): Promise<Subjects> {
-  return await interruptible((signal) =>
-    findSubjects({
+async function subjectsOf(
+  context: Context,
+  complete: CompleteProtocol,
+): Promise<{ readonly arms: Subjects; readonly background: Subject | undefined }> {
+  return await interruptible(async (signal) => {
+    const options: SubjectOptions = {
       complete,
       root: context.root,
       ensureModel: (model) =>
@@ -151,8 +162,9 @@ async function subjectsOf(context: Context, complete: CompleteProtocol): Promise
           signal,
           onProgress: (line) => context.tell(`${line}\n`),
         }),
-    }),
-  );
+    };
+    return { arms: await findSubjects(options), background: await findBackground(options) };
+  });
 }
 
 async function buildOthers(context: Context, plan: Plan): Promise<void> {

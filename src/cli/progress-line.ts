@@ -33,6 +33,7 @@ function named({ arm, label }: Progress): string {
 
 const PHASE_WORDS: Record<Phase, string> = {
   ceiling: 'measuring the ceilings',
+  background: 'starting the background',
   launch: 'starting',
   'warm-up': 'warming up',
   measure: 'measuring',

@@ -1,9 +1,10 @@
 // Owns the way from an arm's knobs to a command line and environment. Starts nothing and checks no file.
 
+import path from 'node:path';
 import { type TwinCandidate, twinArms } from '../core/design/twins.ts';
 import { UserError } from '../core/errors.ts';
 import type { EngineDescriptor } from '../schema/descriptor.ts';
-import { type Knobs, renderKnob } from '../schema/knobs.ts';
+import { type KnobSpec, type Knobs, renderKnob } from '../schema/knobs.ts';
 
 export interface ResolvedCommand {
   readonly argv: readonly string[];
@@ -27,6 +28,13 @@ function fillIn(word: string, values: PlaceholderValues, engine: string): string
   });
 }
 
+/** A knob's words in front may name a program beside the engine's own. */
+function inFolder(spec: KnobSpec, { binary }: PlaceholderValues, engine: string): KnobSpec {
+  if (spec.prefix === undefined) return spec;
+  const values = { value: '{value}', ...(binary === undefined ? {} : { folder: path.dirname(binary) }) };
+  return { ...spec, prefix: spec.prefix.map((word) => fillIn(word, values, engine)) };
+}
+
 /** Flags follow the command in the order of the descriptor, whatever the order they were written in. */
 export function resolveCommand(
   descriptor: EngineDescriptor,
@@ -39,7 +47,7 @@ export function resolveCommand(
   for (const [name, spec] of Object.entries(descriptor.knobs)) {
     const value = knobs[name];
     if (value === undefined) continue;
-    const rendered = renderKnob(spec, value);
+    const rendered = renderKnob(inFolder(spec, values, descriptor.name), value);
     prefix.push(...rendered.prefix);
     flags.push(...rendered.argv);
     Object.assign(env, rendered.env);

@@ -1,6 +1,12 @@
 // The verdict for programs: a small stable shape, without the sentences.
 
-import type { ArmClassVerdict, Calibration, ForeignLoad, Verdict } from '../core/records/verdict.ts';
+import type {
+  ArmClassVerdict,
+  BackgroundFinding,
+  Calibration,
+  ForeignLoad,
+  Verdict,
+} from '../core/records/verdict.ts';
 import { stableJson } from '../core/stable-json.ts';
 
 type Arm = Pick<
@@ -47,6 +53,8 @@ export interface ReportJson {
   readonly decisions: Verdict['decisions'];
   /** What others did to the measurement. Absent: nothing. */
   readonly foreignLoad?: ForeignLoad;
+  /** Load that the protocol asked for. Absent: none. */
+  readonly background?: BackgroundFinding;
   /** The machine itself. Absent: a record without a calibration loop. */
   readonly calibration?: Calibration;
 }
@@ -91,6 +99,7 @@ export function reportJson(verdict: Verdict): ReportJson {
     executed: verdict.executed,
     decisions: verdict.decisions,
     ...(verdict.foreignLoad === undefined ? {} : { foreignLoad: verdict.foreignLoad }),
+    ...(verdict.background === undefined ? {} : { background: verdict.background }),
     ...(verdict.calibration === undefined ? {} : { calibration: verdict.calibration }),
   };
 }

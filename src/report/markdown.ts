@@ -4,7 +4,7 @@ import type { Plan } from '../core/records/plan.ts';
 import type { Verdict } from '../core/records/verdict.ts';
 import { calibrationText } from '../core/verdict/calibration.ts';
 import { type Column, outputColumns, speedColumns, workColumns } from './columns.ts';
-import { componentText, decisionTexts, legend, namedLines, summary } from './terminal.ts';
+import { backgroundTexts, componentText, decisionTexts, legend, namedLines, summary } from './terminal.ts';
 
 export function markdownReport(plan: Plan, verdict: Verdict): string {
   const parts = [
@@ -17,6 +17,7 @@ export function markdownReport(plan: Plan, verdict: Verdict): string {
       .map(({ name, line }) => `- **${escaped(name)}**: ${escaped(line)}`)
       .join('\n'),
     escaped(componentText(verdict) ?? ''),
+    backgroundTexts(verdict).map(escaped).join('\n\n'),
     verdict.calibration === undefined ? '' : escaped(calibrationText(verdict.calibration)),
     decisionTexts(verdict).map(escaped).join('\n\n'),
     verdict.warnings.map((text) => `> ${escaped(text)}`).join('\n>\n'),

@@ -25,6 +25,7 @@ export function planReport(plan: Plan, look: Look): string {
     arms(plan, look),
     drawTable(ORDER, orderRows(plan)),
     drawTable(WORK, workRows(plan)),
+    ...backgroundLines(plan).map((line) => fold(line, look.width, '  ')),
     ...stopLines(plan).map((line) => fold(line, look.width, '  ')),
     ...(guardLine(plan) === null ? [] : [fold(guardLine(plan) ?? '', look.width, '  ')]),
   ];
@@ -71,6 +72,17 @@ function stopLines({ stop, sweep, margin }: Plan): string[] {
           `looks after ${stop.looks.join(', ')} of ${plural(last ?? 0, 'block')} (O’Brien–Fleming spending): stops when every comparison is ${enough}, equivalent, or hopeless at this noise`,
         ]),
   ];
+}
+
+/** What is to run beside the runs, and when. */
+function backgroundLines({ background, blocks }: Plan): string[] {
+  if (background === undefined) return [];
+  const { name, argv, env, blocks: chosen } = background;
+  const when =
+    chosen.length === blocks
+      ? 'every run'
+      : `the runs of ${plural(chosen.length, 'block')} (${chosen.join(', ')})`;
+  return [`background: ${name} runs beside ${when}, a factor that no guard minds: ${commandLine(argv, env)}`];
 }
 
 /** What happens to a block that others disturb, where more than a flag does. */

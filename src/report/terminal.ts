@@ -22,6 +22,7 @@ export function terminalReport(plan: Plan, verdict: Verdict, look: Look): string
     table(workColumns(verdict)),
     outputColumns(verdict).length === 0 ? '' : table(outputColumns(verdict)),
     lines(verdict, look),
+    background(verdict, look),
     components(verdict, look),
     calibration(verdict, look),
     decisions(verdict, look),
@@ -110,6 +111,17 @@ function decisions(verdict: Verdict, look: Look): string {
 /** What ended the measurement early or left arms out. Looks that changed nothing are not told. */
 export function decisionTexts({ decisions: all }: Verdict): string[] {
   return all.filter(({ stop, because }) => stop || because === 'screening').map(({ reason }) => reason);
+}
+
+function background(verdict: Verdict, look: Look): string {
+  return backgroundTexts(verdict)
+    .map((text) => fold(text, look.width, '  '))
+    .join('\n');
+}
+
+/** What a background that the protocol asked for did, an arm and class at a time. */
+export function backgroundTexts({ background: found }: Verdict): string[] {
+  return (found?.lines ?? []).map(({ arm, class: name, line }) => `${name} · ${arm}: ${line}`);
 }
 
 function calibration({ calibration: found }: Verdict, look: Look): string {

@@ -51,6 +51,8 @@ const EVENT_TYPES: ReadonlySet<unknown> = new Set<JournalEvent['type']>([
   'aborted',
   'block_spoilt',
   'calibration',
+  'background_start',
+  'background_end',
   'decision',
   'session_end',
 ]);

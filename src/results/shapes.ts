@@ -4,15 +4,9 @@
 import { z } from 'zod';
 import type { Lookups } from '../core/records/answer.ts';
 import type { Decision } from '../core/records/journal.ts';
-import type { Guards, Plan, PlannedArm, WarmupRule } from '../core/records/plan.ts';
-import type {
-  ArmClassVerdict,
-  Calibration,
-  ForeignLoad,
-  Headline,
-  OutputEvidence,
-  Verdict,
-} from '../core/records/verdict.ts';
+import type { Guards, Plan, PlannedArm, PlannedBackground, WarmupRule } from '../core/records/plan.ts';
+import type { ArmClassVerdict, Headline, OutputEvidence, Verdict } from '../core/records/verdict.ts';
+import { backgroundFinding, calibration, foreignLoad } from './machine-shapes.ts';
 
 const text = z.string();
 const number = z.number();
@@ -132,42 +126,6 @@ const headline = z.object({
   line: text,
 }) satisfies z.ZodType<Headline>;
 
-const foreignLoad = z.object({
-  spoilt: z.array(z.object({ block: count, try: count, run: text, reason: text })).readonly(),
-  disturbed: z
-    .array(
-      z.object({
-        block: count,
-        tries: count,
-        foreignCores: known,
-        foreignCpuShare: known,
-        stolenCores: known,
-        programs: z.array(z.object({ name: text, cores: number })).readonly(),
-      }),
-    )
-    .readonly(),
-}) satisfies z.ZodType<ForeignLoad>;
-
-const calibrationPart = z.object({ fastestMs: number, medianMs: number, drift: known, driftP: known });
-
-const calibration = z.object({
-  runs: count,
-  arithmetic: calibrationPart,
-  memory: calibrationPart,
-  leans: z
-    .array(
-      z.object({
-        arm: text,
-        of: z.enum(['arithmetic', 'memory', 'thermal throttling', 'quota throttling']),
-        own: number,
-        others: number,
-        p: number,
-        text,
-      }),
-    )
-    .readonly(),
-}) satisfies z.ZodType<Calibration>;
-
 const verdict = z.object({
   schemaVersion: z.literal(1),
   protocol: text,
@@ -185,6 +143,7 @@ const verdict = z.object({
   ceilings: z.object({ memoryReadBytesPerSec: known, fileReadBytesPerSec: known }),
   foreignLoad: foreignLoad.exactOptional(),
   calibration: calibration.exactOptional(),
+  background: backgroundFinding.exactOptional(),
   warnings: texts,
   journalSha256: text,
 }) satisfies z.ZodType<Verdict>;
@@ -228,6 +187,15 @@ const guards = z.object({
   maxReruns: count.exactOptional(),
 }) satisfies z.ZodType<Guards>;
 
+const background = z.object({
+  name: text,
+  argv: texts,
+  env: z.record(text, text),
+  blocks: z.array(count).readonly(),
+  settleMs: number,
+  serves: z.object({ engine: text, model: text, maxNew: count }).exactOptional(),
+}) satisfies z.ZodType<PlannedBackground>;
+
 const plan = z.object({
   schemaVersion: z.literal(1),
   rota: text,
@@ -260,6 +228,7 @@ const plan = z.object({
   margin: number,
   stop: z.object({ looks: z.array(count).min(1).readonly(), precision: known }).exactOptional(),
   sweep: z.object({ screen: count }).exactOptional(),
+  background: background.exactOptional(),
   expectedMinutes: known,
   minDetectableEffect: known,
   assumedSpread: z.object({ value: number, source: text }),

@@ -99,6 +99,8 @@ async function tryBlock(
     const again: PlannedRun[] = [];
     for (const run of todo) {
       if (tally.hopeless.has(run.arm)) continue;
+      // Whatever ended it: a run of this block is measured beside it or not at all.
+      await context.background.enter(run.block);
       const outcome = await attempt(context, run, tally);
       if (outcome.status === 'interrupted') return outcome;
       if (outcome.status === 'tripped' && context.plan.guards.onTrip === 'abort')

@@ -10,6 +10,7 @@ import type { Telemetry } from '../machine/telemetry.ts';
 import type { Journal } from '../results/journal.ts';
 import type { RunFolder } from '../results/run-folder.ts';
 import type { EngineDescriptor } from '../schema/descriptor.ts';
+import type { Background } from './background.ts';
 import type { ProgressMeter } from './progress.ts';
 
 /** Ids of a prompt for a model. The same for every arm that serves the model. */
@@ -26,6 +27,7 @@ export interface SessionContext {
   readonly gpus: GpuMonitor | null;
   /** The same short work each time, for when no engine runs. */
   readonly calibrate: Calibrate;
+  readonly background: Background;
   readonly promptIds: PromptIds;
   readonly descriptorOf: (engine: string) => EngineDescriptor;
   readonly progress: ProgressMeter;

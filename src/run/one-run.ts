@@ -126,6 +126,7 @@ async function work(
   const engine = await becomeReady(context, start, session);
   await warmUp(context, engine, start.run.block);
   await measure(context, measured, engine);
+  context.background.check();
   await arbitrate(context, engine);
   if (session.violation !== null) {
     throw new EngineError(`the engine broke the protocol: ${session.violation}`, { phase: 'protocol' });

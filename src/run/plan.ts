@@ -3,7 +3,14 @@
 
 import { type Order, planOrder } from '../core/design/order.ts';
 import type { TwinCandidate } from '../core/design/twins.ts';
-import type { Plan, PlannedArm, PlannedPrompt, PlannedRun, PlannedWorkload } from '../core/records/plan.ts';
+import type {
+  Plan,
+  PlannedArm,
+  PlannedBackground,
+  PlannedPrompt,
+  PlannedRun,
+  PlannedWorkload,
+} from '../core/records/plan.ts';
 import { createRng, type Rng } from '../core/rng.ts';
 import { ASSUMED_SPREAD, minDetectableEffect } from '../core/stats/power.ts';
 import { plannedLevel } from '../core/verdict/sight.ts';
@@ -15,6 +22,8 @@ import type { Subject, Subjects } from './subjects.ts';
 export interface PlanInput {
   readonly complete: CompleteProtocol;
   readonly protocolSha256: string;
+  /** What a background that is an engine runs. Absent: there is none. */
+  readonly backgroundSubject?: Subject | undefined;
   /** What each arm runs: made or found by the caller. */
   readonly subjects: Subjects;
   readonly rota: string;
@@ -129,6 +138,36 @@ function orderOf(
   return { kind: rest.kind, rows: [...first.rows, ...rest.rows] };
 }
 
+function planBackground({ complete, backgroundSubject }: PlanInput, rng: Rng): PlannedBackground | undefined {
+  const { background, blocks } = complete.protocol;
+  if (background === undefined) return undefined;
+  const all = Array.from({ length: blocks }, (_, index) => index + 1);
+  const chosen =
+    background.blocks === 'all'
+      ? all
+      : background.blocks === 'half'
+        ? rng.shuffle(all).slice(0, Math.floor(blocks / 2))
+        : background.blocks;
+  const common = {
+    name: background.name,
+    blocks: [...chosen].sort((a, b) => a - b),
+    settleMs: 1000 * background.settleS,
+  };
+  if (complete.background === undefined) return { ...common, argv: background.command ?? [], env: {} };
+  if (backgroundSubject === undefined) throw new Error('nobody said what the background runs');
+  const { model, binary } = backgroundSubject;
+  const values: PlaceholderValues = { model, ...(binary === null ? {} : { binary }) };
+  const { descriptor, knobs } = complete.background;
+  return {
+    ...common,
+    ...resolveCommand(descriptor, knobs, values),
+    serves: { engine: descriptor.name, model, maxNew: background.maxNew ?? BACKGROUND_TOKENS },
+  };
+}
+
+/** Long answers: between two requests an engine does nothing. */
+const BACKGROUND_TOKENS = 256;
+
 function detectable(input: PlanInput, spread: number): number | null {
   const { protocol, arms } = input.complete;
   const blocks = protocol.blocks - (protocol.sweep?.screen ?? 0);
@@ -146,6 +185,7 @@ export function makePlan(input: PlanInput): Plan {
     rng.split('order'),
   );
   const runs = planRuns(order.rows);
+  const background = planBackground(input, rng.split('background'));
   const spread =
     protocol.assumedSpread === undefined
       ? (input.measuredSpread ?? ASSUMED_SPREAD)
@@ -173,6 +213,7 @@ export function makePlan(input: PlanInput): Plan {
       ? {}
       : { stop: { looks: protocol.stop.looks, precision: protocol.stop.precision ?? null } }),
     ...(protocol.sweep === undefined ? {} : { sweep: protocol.sweep }),
+    ...(background === undefined ? {} : { background }),
     expectedMinutes: input.minutesPerRun === null ? null : input.minutesPerRun * runs.length,
     minDetectableEffect: detectable(input, spread.value),
     assumedSpread: spread,

@@ -44,6 +44,9 @@ export function checkNeeds(plan: Plan, results: string): void {
       throw new UserError('no such model', { where: arm.model, hint: `arm ${arm.name} would serve it` });
     }
   }
+  const [beside] = plan.background?.argv ?? [];
+  if (beside !== undefined && missingProgram(beside))
+    throw new EngineError(`${beside}, the background, is missing or not executable`, { phase: 'preflight' });
   const disk = statfsSync(results);
   const free = disk.bavail * disk.bsize;
   if (free < NEEDED_BYTES) {

@@ -10,13 +10,15 @@ import type { CompleteProtocol } from '../schema/load.ts';
 import type { PromptIds } from './context.ts';
 import { expectedFromHistory, expectedFromSize } from './expected.ts';
 import { makePlan } from './plan.ts';
-import type { Subjects } from './subjects.ts';
+import type { Subject, Subjects } from './subjects.ts';
 
 export interface PrepareOptions {
   readonly complete: CompleteProtocol;
   /** The protocol file as it was read: its hash tells later runs of the very same protocol. */
   readonly protocolText: string;
   readonly subjects: Subjects;
+  /** What a background that is an engine runs. */
+  readonly backgroundSubject?: Subject | undefined;
   readonly results: string;
   readonly rota: string;
   readonly clock: Clock;
@@ -42,6 +44,7 @@ export function preparePlan(options: PrepareOptions): Prepared {
     complete,
     protocolSha256,
     subjects,
+    backgroundSubject: options.backgroundSubject,
     rota: options.rota,
     createdUtc: utcOf(options.clock),
     minutesPerRun: expected?.minutes ?? null,
@@ -67,7 +70,10 @@ export async function encodePrompts(
   openTokenizer: (model: string) => Promise<PromptTokenizer>,
 ): Promise<PromptIds> {
   const byModel = new Map<string, Map<string, readonly number[]>>();
-  for (const model of new Set(plan.arms.map((arm) => arm.model))) {
+  for (const model of new Set([
+    ...plan.arms.map((arm) => arm.model),
+    ...(plan.background?.serves === undefined ? [] : [plan.background.serves.model]),
+  ])) {
     const tokenizer = await openTokenizer(model);
     const ids = new Map<string, readonly number[]>();
     for (const prompt of plan.workloads.flatMap((each) => [

@@ -4,7 +4,7 @@ import { armLabel } from '../core/records/arm-label.ts';
 import type { Plan, PlannedRun } from '../core/records/plan.ts';
 import type { Clock } from '../machine/clock.ts';
 
-export type Phase = 'ceiling' | 'launch' | 'warm-up' | 'measure' | 'arbitrate' | 'stop';
+export type Phase = 'ceiling' | 'background' | 'launch' | 'warm-up' | 'measure' | 'arbitrate' | 'stop';
 
 export interface Progress {
   readonly phase: Phase;

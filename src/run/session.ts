@@ -15,7 +15,8 @@ import { type Journal, openJournal } from '../results/journal.ts';
 import { readPlan } from '../results/read.ts';
 import type { RunFolder } from '../results/run-folder.ts';
 import type { EngineDescriptor } from '../schema/descriptor.ts';
-import { runBlocks, runsDone } from './blocks.ts';
+import { createBackground } from './background.ts';
+import { type BlocksOutcome, runBlocks, runsDone } from './blocks.ts';
 import { measureCeiling, type Probe } from './ceilings.ts';
 import { defaultRequestTimeoutMs, type PromptIds, type SessionContext, weightsKey } from './context.ts';
 import { Interrupted, type Interrupts, listenForInterrupts } from './interrupts.ts';
@@ -115,6 +116,12 @@ function abortedOutcome(journal: Journal, clock: Clock, reason: string): Session
   return { status: 'aborted', exitCode: EXIT.couldNotMeasure, verdict: null, reason };
 }
 
+/** Whatever happens: the background is gone before anything else is measured. */
+async function besideBackground(shared: Omit<SessionContext, 'background'>): Promise<BlocksOutcome> {
+  await using background = createBackground(shared);
+  return await runBlocks({ ...shared, background });
+}
+
 async function runRecord(options: SessionOptions, held: Held, journal: Journal): Promise<SessionOutcome> {
   const { clock, plan, guard, gpus, interrupts, running } = held;
   const periodMs = plan.telemetryPeriodMs;
@@ -128,7 +135,7 @@ async function runRecord(options: SessionOptions, held: Held, journal: Journal):
     journal.sync();
   };
   await ceiling('before');
-  const outcome = await runBlocks({
+  const shared = {
     plan,
     folder: options.folder,
     journal,
@@ -145,7 +152,8 @@ async function runRecord(options: SessionOptions, held: Held, journal: Journal):
     requestTimeoutMs: options.requestTimeoutMs ?? defaultRequestTimeoutMs,
     fingerprints: knownFingerprints(plan, journal),
     running,
-  });
+  };
+  const outcome = await besideBackground(shared);
   if (outcome.status === 'interrupted') throw outcome.interrupted;
   if (outcome.status === 'aborted') return abortedOutcome(journal, clock, outcome.reason);
   await ceiling('after');

@@ -31,15 +31,13 @@ export interface SubjectOptions {
 
 export async function findSubjects(options: SubjectOptions): Promise<Subjects> {
   const { protocol, folder } = options.complete;
-  const inFolder = (model: ProtocolModel): ProtocolModel =>
-    'path' in model ? { path: path.resolve(folder, model.path) } : model;
-  const model = await options.ensureModel(inFolder(protocol.model));
+  const model = await options.ensureModel(inFolder(folder, protocol.model));
   const found: Record<string, Subject> = {};
   for (const [name, { override = {} }] of Object.entries(protocol.arms)) {
     const descriptor = options.complete.otherEngines[name] ?? options.complete.descriptor;
     const program = await findProgram(options, name, descriptor);
     const ownModel =
-      override.model === undefined ? model : await options.ensureModel(inFolder(override.model));
+      override.model === undefined ? model : await options.ensureModel(inFolder(folder, override.model));
     const sampling = changesOf(override.sampling ?? {}, protocol.sampling);
     found[name] = {
       descriptor,
@@ -57,6 +55,25 @@ export async function findSubjects(options: SubjectOptions): Promise<Subjects> {
   }
   return found;
 }
+
+/** Undefined: no background, or one that is a command. */
+export async function findBackground(options: SubjectOptions): Promise<Subject | undefined> {
+  const { complete, root } = options;
+  const { protocol, background } = complete;
+  if (background === undefined) return undefined;
+  const model = await options.ensureModel(
+    inFolder(complete.folder, protocol.background?.model ?? protocol.model),
+  );
+  return {
+    descriptor: background.descriptor,
+    model,
+    binary: binaryPath(background.descriptor, root),
+    overrides: [],
+  };
+}
+
+const inFolder = (folder: string, model: ProtocolModel): ProtocolModel =>
+  'path' in model ? { path: path.resolve(folder, model.path) } : model;
 
 /** What is overridden by the same value is not overridden. */
 function changesOf(own: Partial<Sampling>, protocol: Sampling): Partial<Sampling> {

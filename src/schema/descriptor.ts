@@ -31,6 +31,8 @@ export interface EngineDescriptor {
 
 /** The values a command may ask for by `{name}`. Ports come with the transports that need one. */
 export const PLACEHOLDERS = ['binary', 'model'] as const;
+/** The same of the words that a knob puts in front; `folder` is the one of the engine's program, where others of its family lie. */
+const PREFIX_PLACEHOLDERS: readonly string[] = ['value', 'folder'];
 
 const text = z.string().min(1);
 
@@ -112,6 +114,10 @@ function knobContradictions(spec: KnobSpec): [(string | number)[], string][] {
   return found;
 }
 
+function placeholdersOf(words: readonly string[]): string[] {
+  return words.flatMap((word) => [...word.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name));
+}
+
 function aliasProblems(spec: KnobSpec): [(string | number)[], string][] {
   const found: [(string | number)[], string][] = [];
   for (const [index, { values, pattern }] of (spec.aliases ?? []).entries()) {
@@ -189,6 +195,18 @@ function descriptorContradictions(descriptor: EngineDescriptor): [(string | numb
   const owners = new Map<string, string>();
   for (const [name, spec] of Object.entries(descriptor.knobs)) {
     if (name === OVERRIDE) found.push([['knobs', name], 'the word of an arm for what is no knob']);
+    for (const word of placeholdersOf(spec.prefix ?? [])) {
+      if (!PREFIX_PLACEHOLDERS.includes(word))
+        found.push([
+          ['knobs', name, 'prefix'],
+          `the placeholder {${word}} has no value; ${nameHint(word, PREFIX_PLACEHOLDERS)}`,
+        ]);
+      if (word === 'folder' && descriptor.binary === undefined)
+        found.push([
+          ['knobs', name, 'prefix'],
+          'the placeholder {folder} has no value: the descriptor names no binary',
+        ]);
+    }
     const target = spec.flag ?? spec.switch ?? spec.env;
     if (target === undefined) continue;
     const owner = owners.get(target);

@@ -23,6 +23,8 @@ export interface CompleteProtocol {
   /** Engines of the arms that have another one than the protocol. */
   readonly otherEngines: Readonly<Record<string, EngineDescriptor>>;
   readonly prompts: Readonly<Record<string, PromptFile>>;
+  /** Where the background is an engine. */
+  readonly background?: { readonly descriptor: EngineDescriptor; readonly knobs: Knobs };
 }
 
 export function engineNames(enginesFolder: string): string[] {
@@ -67,10 +69,31 @@ export function completeProtocol(
   const otherEngines = loadOtherEngines(protocol, source, enginesFolder, problems);
   const arms =
     descriptor === undefined ? {} : checkArms(protocol, { descriptor, otherEngines }, source, problems);
+  const background = checkBackground(protocol, source, enginesFolder, problems);
   const prompts = checkPrompts(protocol, source, folder, problems);
   throwProblems(problems);
   if (descriptor === undefined) throw new Error('a missing descriptor must have been a problem');
-  return { protocol, source, folder, descriptor, arms, otherEngines, prompts };
+  const common = { protocol, source, folder, descriptor, arms, otherEngines, prompts };
+  return background === undefined ? common : { ...common, background };
+}
+
+function checkBackground(
+  { background }: Protocol,
+  source: YamlSource,
+  enginesFolder: string,
+  problems: Problem[],
+): CompleteProtocol['background'] {
+  const engine = background?.engine;
+  if (engine === undefined) return undefined;
+  const at = ['background', 'knobs'];
+  const descriptor = collectProblems(problems, () =>
+    loadDescriptor(enginesFolder, engine, source.where(['background', 'engine'])),
+  );
+  if (descriptor === undefined) return undefined;
+  const where = (name: string, part: Parameters<YamlSource['where']>[1]) => source.where([...at, name], part);
+  const checked = validateKnobs(descriptor.knobs, background?.knobs ?? {}, where, at.join('.'));
+  problems.push(...checked.problems);
+  return { descriptor, knobs: checked.knobs };
 }
 
 function loadOtherEngines(

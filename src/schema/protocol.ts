@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { MAX_RERUNS } from '../core/design/guard.ts';
 import type { ArbitrationRule, Guards, Sampling, WarmupRule } from '../core/records/plan.ts';
+import { backgroundContradictions, backgroundShape, type ProtocolBackground } from './background.ts';
 import { nameHint } from './nearest.ts';
 import {
   type ArmOverride,
@@ -58,6 +59,8 @@ export interface Protocol {
   readonly stop?: { readonly looks: readonly number[]; readonly precision?: number };
   /** The first blocks only screen: arms that cannot be faster by the margin are not run in the others. */
   readonly sweep?: { readonly screen: number };
+  /** Runs beside the runs of some blocks, or of all: load that is wanted, neither own nor foreign. */
+  readonly background?: ProtocolBackground;
   /** Spread of paired log ratios that the plan reckons with, as a share; without it a stated default is used. */
   readonly assumedSpread?: number;
 }
@@ -133,6 +136,7 @@ const protocolShape = z.strictObject({
     })
     .exactOptional(),
   sweep: z.strictObject({ screen: z.int().min(2) }).exactOptional(),
+  background: backgroundShape.exactOptional(),
   assumedSpread: z.number().positive().max(1).exactOptional(),
 });
 
@@ -156,6 +160,7 @@ export function protocolContradictions(protocol: Protocol, source: YamlSource): 
     add(['order'], `abba is for 2 arms, there are ${arms.length}`, 'use balanced');
   }
   stopContradictions(protocol, add);
+  backgroundContradictions(protocol, add);
   const classes = new Set<string>();
   for (const [index, { class: name }] of protocol.workloads.entries()) {
     if (classes.has(name)) add(['workloads', index, 'class'], `the class "${name}" is given twice`);

@@ -32,6 +32,19 @@ test('prefix, command, then flags in the order of the descriptor', () => {
   });
 });
 
+test('a prefix may name a program beside the engine, whatever its value holds', () => {
+  const prefix = ['{folder}/slow', '{value}', '--'];
+  const slow = { type: 'string', prefix, effect: 'exact', summary: 's' } as const;
+  const own = { ...descriptor, knobs: { ...descriptor.knobs, slow } };
+  expect(resolveCommand(own, { slow: '20:{folder}' }, values).argv.slice(0, 4)).toEqual([
+    '/b/slow',
+    '20:{folder}',
+    '--',
+    '/b/x',
+  ]);
+  expect(() => resolveCommand(own, { slow: '1' }, { model: '/m' })).toThrow('{folder}');
+});
+
 test('a knob that is not set leaves no word', () => {
   expect(resolveCommand(descriptor, {}, values)).toEqual({ argv: ['/b/x', '--model', '/m y.gguf'], env: {} });
 });

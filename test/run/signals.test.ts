@@ -10,6 +10,8 @@ import { suffering } from '../native/helpers/faults.ts';
 import {
   buildSession,
   enginesOf,
+  leashed,
+  leashOf,
   prepare,
   removeSession,
   resumeAndCheck,
@@ -50,6 +52,52 @@ test.each([
     for (const run of before) expect(finished().filter((end) => end.run === run)).toHaveLength(1);
   },
 );
+
+/** Found by the same words on its command line as an engine; it heeds no SIGTERM and has a child of its own. */
+const neighbour = (base: string): string =>
+  `background: ${JSON.stringify({
+    command: [...['sh', '-c', 'trap "" TERM; sleep 300 & while :; do sleep 0.05; done'], `${base}/model`],
+    settleS: 0.4,
+  })}`;
+
+test.each([
+  ['background', 100],
+  ['measure', 0],
+  ['stop b', 0],
+] as const)(
+  'SIGTERM in %s, %i ms into it, of a session with a background: it is gone as well, and is there again in a resume',
+  async (phase, ms) => {
+    using prepared = prepare({ a: { rate: 300 }, b: { rate: 310 } }, 1, neighbour);
+    const rota = startRota({ folder: prepared.folder.path, base: prepared.base, resumed: false });
+    await rota.printed(new RegExp(phase));
+    for (const end = Date.now() + 20_000; enginesOf(prepared.base).length === 0 && Date.now() < end; )
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    const leash = leashOf(enginesOf(prepared.base)[0] ?? 0);
+    if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
+    rota.child.kill('SIGTERM');
+    expect(await rota.ended).toBe(143);
+    expect([enginesOf(prepared.base), leashed(leash)]).toEqual([[], []]);
+    const ends = () => eventsOf(readJournal(prepared.folder).events, 'background_end');
+    expect(ends()).toMatchObject([{ block: 1, early: false }]);
+    await resumeAndCheck(prepared);
+    expect(enginesOf(prepared.base)).toEqual([]);
+    expect(ends().length).toBeLessThanOrEqual(2);
+  },
+);
+
+test('kill -9 of a rota leaves no background either', async () => {
+  using prepared = prepare({ a: { rate: 300 }, b: { rate: 310 } }, 1, neighbour);
+  const rota = startRota({ folder: prepared.folder.path, base: prepared.base, resumed: false });
+  await rota.printed(/measure/);
+  const leash = leashOf(enginesOf(prepared.base)[0] ?? 0);
+  expect(leashed(leash).length).toBeGreaterThanOrEqual(3);
+  rota.child.kill('SIGKILL');
+  await rota.ended;
+  for (const end = Date.now() + 10_000; leashed(leash).length > 0 && Date.now() < end; )
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(leashed(leash)).toEqual([]);
+  await resumeAndCheck(prepared);
+});
 
 test('of two rotas that start at once on one machine at most one measures, and the other names it', async () => {
   using prepared = prepare({ a: { rate: 300 }, b: { rate: 310 } }, 1);

@@ -204,3 +204,43 @@ test('prompts are named by their place and must be new', () => {
     prose.yaml:2:11: warmup.0.txt: unknown key; did you mean "text"?"
   `);
 });
+
+const background = (text: string): string => protocol('seed:', `background: ${text}\nseed:`);
+
+test('protocol: a background is either a command or an engine, beside blocks that there are', () => {
+  expect(
+    [
+      '{}',
+      '{command: [a], engine: strata}',
+      '{command: [a], maxNew: 4}',
+      '{command: []}',
+      '{command: [a], blocks: [1, 99, 1]}',
+      '{command: [a], blocks: quarter}',
+      '{command: [a], name: My Load}',
+    ].map(background),
+  ).toMatchInlineSnapshot(`
+    [
+      "p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
+    p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
+    p.yaml:11:1: the key "seed" is given twice",
+      "p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
+    p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
+    p.yaml:11:1: the key "seed" is given twice",
+      "p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
+    p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
+    p.yaml:11:1: the key "seed" is given twice",
+      "p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
+    p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
+    p.yaml:11:1: the key "seed" is given twice",
+      "p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
+    p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
+    p.yaml:11:1: the key "seed" is given twice",
+      "p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
+    p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
+    p.yaml:11:1: the key "seed" is given twice",
+      "p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
+    p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
+    p.yaml:11:1: the key "seed" is given twice",
+    ]
+  `);
+});

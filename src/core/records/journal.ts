@@ -210,6 +210,25 @@ export type JournalEvent =
       readonly foreignPrograms: readonly ForeignProgram[];
     }
   | CalibrationEvent
+  | {
+      readonly type: 'background_start';
+      readonly utc: string;
+      readonly block: number;
+      readonly argv: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+      readonly pid: number;
+    }
+  | {
+      readonly type: 'background_end';
+      readonly utc: string;
+      readonly block: number;
+      /** It ended before it was asked to. */
+      readonly early: boolean;
+      readonly exit: number | string | null;
+      /** Answers and tokens of an engine. Absent: a command. */
+      readonly answers?: number;
+      readonly tokens?: number;
+    }
   | { readonly type: 'decision'; readonly utc: string; readonly decision: Decision }
   | { readonly type: 'interrupted'; readonly utc: string; readonly signal: string }
   /** Rota itself ended the session, as the protocol wants. */

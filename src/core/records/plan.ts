@@ -98,6 +98,18 @@ export interface Sweep {
   readonly screen: number;
 }
 
+/** Load that the protocol wants beside its runs: its processes are neither the engine's own nor foreign. */
+export interface PlannedBackground {
+  readonly name: string;
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Beside every run of these blocks, and of no other. */
+  readonly blocks: readonly number[];
+  readonly settleMs: number;
+  /** It is an engine, which answers one request after the other. Absent: a command. */
+  readonly serves?: { readonly engine: string; readonly model: string; readonly maxNew: number };
+}
+
 export interface Plan {
   readonly schemaVersion: 1;
   readonly rota: string;
@@ -123,6 +135,8 @@ export interface Plan {
   readonly stop?: StopRule;
   /** Absent: every arm is run in every block. */
   readonly sweep?: Sweep;
+  /** Absent: none. */
+  readonly background?: PlannedBackground;
   readonly expectedMinutes: number | null;
   /** Smallest effect seen with 80 % power at the assumed spread, as a share (0.02 = 2 %), and where the spread is from. */
   readonly minDetectableEffect: number | null;

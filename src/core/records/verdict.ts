@@ -218,6 +218,41 @@ export interface Calibration {
   readonly leans: readonly Lean[];
 }
 
+/** An arm against the baseline in the blocks with the background, or in those without. */
+export interface BackgroundEffect {
+  readonly arm: string;
+  readonly class: string;
+  readonly beside: boolean;
+  readonly blocks: number;
+  /** 95 % of this one comparison; null with fewer than two blocks. */
+  readonly ratio: Interval | null;
+}
+
+/** Whether an arm's effect is another one beside the background. */
+export interface BackgroundInteraction {
+  readonly arm: string;
+  readonly class: string;
+  /** Its ratio beside the background over its ratio without. */
+  readonly ratio: Interval | null;
+  /** Of "the same", adjusted for all arms and classes; null: one level has no block, or there is no spread to tell. */
+  readonly p: number | null;
+}
+
+/** Load that the protocol asked for: a factor, not a fault. */
+export interface BackgroundFinding {
+  readonly name: string;
+  readonly blocks: readonly number[];
+  /** Over the measured windows beside it, by their length; by arm too, for an arm may leave it more or less of the machine. */
+  readonly cores: number | null;
+  readonly readBytesPerSec: number | null;
+  readonly coresByArm: readonly { readonly arm: string; readonly cores: number | null }[];
+  readonly effects: readonly BackgroundEffect[];
+  /** Empty where it runs in all blocks. */
+  readonly interactions: readonly BackgroundInteraction[];
+  /** One sentence for each arm and class. */
+  readonly lines: readonly { readonly arm: string; readonly class: string; readonly line: string }[];
+}
+
 export interface Verdict {
   readonly schemaVersion: 1;
   readonly protocol: string;
@@ -242,6 +277,8 @@ export interface Verdict {
   readonly foreignLoad?: ForeignLoad;
   /** Absent: a record without a calibration loop. */
   readonly calibration?: Calibration;
+  /** Absent: the protocol has none. */
+  readonly background?: BackgroundFinding;
   /** What a reader must know before believing the table: foreign load, not steady, identities that failed. */
   readonly warnings: readonly string[];
   readonly journalSha256: string;

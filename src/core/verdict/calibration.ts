@@ -34,17 +34,21 @@ export function calibrationOf(plan: Plan, { runs }: Replay): Calibration | undef
   if (around.length === 0) return undefined;
   return {
     runs: around.length,
-    arithmetic: partOf(around, 'arithmetic'),
-    memory: partOf(around, 'memory'),
+    arithmetic: partOf(plan, around, 'arithmetic'),
+    memory: partOf(plan, around, 'memory'),
     leans: [...slowing(plan, around), ...throttling(plan, around)],
   };
 }
 
 /** In the order of the plan, which is that of time but for repeated runs. */
-function partOf(around: readonly Around[], part: Part): CalibrationPart {
+function partOf(plan: Plan, around: readonly Around[], part: Part): CalibrationPart {
   const values = around.flatMap(({ before, after }) => [msOf(before, part), msOf(after, part)]);
   // The loop before a run: the one after it also shows what its arm did.
-  const points = around.map(({ before }) => ({ group: '', value: Math.log(msOf(before, part)) }));
+  const points = around.map(({ attempt, before }) => ({
+    // A background takes its part of the machine, which is no drift.
+    group: plan.background?.blocks.includes(attempt.planned.block) ? 'beside' : 'alone',
+    value: Math.log(msOf(before, part)),
+  }));
   const slope = slopeOf(points);
   return {
     fastestMs: Math.min(...values),

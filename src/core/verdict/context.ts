@@ -54,12 +54,13 @@ export function contextOf(
   const { gaps, ceilings } = record;
   const all = classRuns(plan, ok).sort((a, b) => a.attempt.planned.block - b.attempt.planned.block);
   const devices = [...new Set(ok.flatMap(({ ready }) => (ready === null ? [] : [ready.device])))].sort();
+  const runsOf: Beside['runsOf'] = (arm, className) =>
+    all.filter((run) => run.attempt.planned.arm === arm && run.className === className);
   return {
     input,
     plan,
     all,
-    runsOf: (arm, className) =>
-      all.filter((run) => run.attempt.planned.arm === arm && run.className === className),
+    runsOf,
     bandwidths: bandwidthsOf(ceilings),
     device: devices.length === 0 ? null : devices.join(' + '),
     noise: noiseOf(
@@ -68,7 +69,7 @@ export function contextOf(
       gaps,
     ),
     gaps,
-    machine: machineFindings(plan, record),
+    machine: machineFindings(plan, record, runsOf),
     // An arm that went on after the screening is shown by what may be claimed of it; one that did not, by what there is.
     claimFrom: (arm) => (leftOut.has(arm) ? 0 : (plan.sweep?.screen ?? 0)) + 1,
   };

@@ -38,7 +38,7 @@ function disturbedBlock(
 ): DisturbedBlock[] {
   if (!windows.some(({ load }) => trips(load, guards).length > 0)) return [];
   const cores = (of: (load: Window['load']) => number | null | undefined): Known =>
-    byLength(windows, (load) => {
+    byLength(windows, ({ load }) => {
       const share = of(load) ?? null;
       return share === null || load.cores === undefined ? null : share * load.cores;
     });
@@ -47,7 +47,7 @@ function disturbedBlock(
       block,
       tries,
       foreignCores: cores(({ foreignCpuShare }) => foreignCpuShare),
-      foreignCpuShare: byLength(windows, ({ foreignCpuShare }) => foreignCpuShare),
+      foreignCpuShare: byLength(windows, ({ load }) => load.foreignCpuShare),
       stolenCores: cores(({ stolenCpuShare }) => stolenCpuShare),
       programs: programsOf(windows),
     },
@@ -55,14 +55,14 @@ function disturbedBlock(
 }
 
 /** A mean over windows by how long each took, of those that know the number. */
-function byLength(windows: readonly Window[], of: (load: Window['load']) => Known): Known {
+export function byLength(windows: readonly Window[], of: (window: Window) => Known): Known {
   let sum = 0;
   let length = 0;
-  for (const { load, wallMs } of windows) {
-    const value = of(load);
+  for (const window of windows) {
+    const value = of(window);
     if (value === null) continue;
-    sum += value * wallMs;
-    length += wallMs;
+    sum += value * window.wallMs;
+    length += window.wallMs;
   }
   return length === 0 ? null : sum / length;
 }

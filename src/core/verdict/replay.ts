@@ -166,6 +166,8 @@ export function replay(plan: Plan, events: readonly JournalEvent[]): Replay {
       case 'block_spoilt':
         spoil([...attempts.values()].flat(), event);
         break;
+      case 'background_start':
+      case 'background_end':
       case 'gap':
       case 'ceiling':
       case 'interrupted':

@@ -6,9 +6,10 @@ import type { JournalEvent } from '../../core/records/journal.ts';
 import type { Plan } from '../../core/records/plan.ts';
 import type { ArmClassVerdict, Verdict } from '../../core/records/verdict.ts';
 import { boundLine } from '../../core/roofline/bound.ts';
+import { calibrationText } from '../../core/verdict/calibration.ts';
 import { type Column, outputColumns, speedColumns, workColumns } from '../columns.ts';
 import { NOT_KNOWN, number, share } from '../format.ts';
-import { legend, type NamedLine, namedLines, summary } from '../terminal.ts';
+import { backgroundTexts, legend, type NamedLine, namedLines, summary } from '../terminal.ts';
 import { escaped, figure, table } from './draw.ts';
 import { bytes, effects, lookups, split } from './figures.ts';
 import { causes, joulesPerToken, measuredRuns, timeline } from './record-figures.ts';
@@ -50,7 +51,14 @@ function verdictSection(verdict: Verdict): string {
     item(toneOf(named), `<b>${escaped(named.name)}</b> ${escaped(named.line)}`),
   );
   const warnings = verdict.warnings.map((text) => item('warn', escaped(text)));
-  return `<section id="verdict"><h2>Verdict</h2><ul class="verdict">${lines.join('')}</ul><ul class="verdict">${warnings.join('')}</ul></section>`;
+  const { calibration } = verdict;
+  const machine = [
+    ...backgroundTexts(verdict),
+    ...(calibration === undefined ? [] : [calibrationText(calibration)]),
+  ];
+  const notes = machine.map((text) => item('dim', escaped(text)));
+  const list = (items: readonly string[]): string => `<ul class="verdict">${items.join('')}</ul>`;
+  return `<section id="verdict"><h2>Verdict</h2>${list(lines)}${list(warnings)}${list(notes)}</section>`;
 }
 
 const item = (tone: string, html: string): string => `<li class="${tone}">${html}</li>`;

@@ -117,9 +117,10 @@ export interface Prepared extends Disposable {
   readonly folder: RunFolder;
 }
 
-export function prepare(arms: Arms, blocks: number): Prepared {
+/** @param extra more of the protocol, from the folder that it lies in */
+export function prepare(arms: Arms, blocks: number, extra: (base: string) => string = () => ''): Prepared {
   const temporary = temporaryFolder();
-  const protocol = fakeProtocol(temporary.path, arms, { blocks });
+  const protocol = fakeProtocol(temporary.path, arms, { blocks, extra: extra(temporary.path) });
   const folder = newRunFolder(path.join(temporary.path, 'results'), preparedPlan(protocol));
   return { base: temporary.path, protocol, folder, [Symbol.dispose]: temporary[Symbol.dispose] };
 }

@@ -112,7 +112,18 @@ function fakeSubjects({ arms, descriptor, protocol }: CompleteProtocol, folder: 
 }
 
 export function preparedPlan({ complete, text, folder }: FakeProtocol): Plan {
+  const { background } = complete;
   return preparePlan({
+    ...(background === undefined
+      ? {}
+      : {
+          backgroundSubject: {
+            descriptor: background.descriptor,
+            model: path.join(folder, 'model'),
+            binary: null,
+            overrides: [],
+          },
+        }),
     complete,
     protocolText: text,
     subjects: fakeSubjects(complete, folder),
