@@ -5,9 +5,11 @@ import { trips } from '../design/guard.ts';
 import type { Known } from '../known.ts';
 import type { ForeignProgram } from '../records/journal.ts';
 import type { Guards, Plan } from '../records/plan.ts';
-import type { DisturbedBlock, ForeignLoad } from '../records/verdict.ts';
-import { percent, plural } from './lines.ts';
+import type { DisturbedBlock, ForeignLoad, SpeedVerdict } from '../records/verdict.ts';
+import type { ClassRun } from './aggregate.ts';
+import { percent, plural, ratioParts } from './lines.ts';
 import type { Attempt, Replay, Window } from './replay.ts';
+import type { SpeedFinding } from './speed.ts';
 
 /** Undefined: nobody disturbed anything that is known of. */
 export function foreignLoadOf(plan: Plan, { runs, spoilt }: Replay): ForeignLoad | undefined {
@@ -98,6 +100,22 @@ export function besideWords(load: ForeignLoad | undefined, blocks: readonly numb
   if (first === undefined) return '';
   const most = disturbed.length > 1 ? 'up to ' : '';
   return `; measured beside ${coresText(first, most)} in ${disturbed.length} of ${plural(blocks.length, 'block')}`;
+}
+
+type RunsOf = (arm: string, className: string) => readonly ClassRun[];
+
+/** The runs of blocks that nobody disturbed; null where all were left alone. */
+export function calmRuns(load: ForeignLoad | undefined, runsOf: RunsOf): RunsOf | null {
+  const disturbed = new Set((load?.disturbed ?? []).map(({ block }) => block));
+  if (disturbed.size === 0) return null;
+  return (arm, name) => runsOf(arm, name).filter(({ attempt }) => !disturbed.has(attempt.planned.block));
+}
+
+/** What these blocks say by themselves, and its word where that is another; empty where they are too few to say anything. */
+export function aloneWords(word: SpeedVerdict, alone: SpeedFinding | undefined): string {
+  if (alone === undefined || alone.ratio === null) return '';
+  const { ratio, interval } = ratioParts(alone.ratio);
+  return `; in the others ${ratio} (${interval})${alone.speed === word ? '' : `, ${alone.speed}`}`;
 }
 
 /** What a reader must know: first what does not count, then what does although it was disturbed. */

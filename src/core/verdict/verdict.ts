@@ -14,7 +14,7 @@ import { besideBaseline, claimedRuns, outputOf } from './beside-baseline.ts';
 import { type Context, contextOf, type VerdictInput } from './context.ts';
 import { costWords } from './cost.ts';
 import { executedOrder } from './executed.ts';
-import { besideWords } from './foreign-load.ts';
+import { aloneWords, besideWords, calmRuns } from './foreign-load.ts';
 import { verdictLine } from './lines.ts';
 import { claimBlocks, leftOutArms, spendAfter } from './looks.ts';
 import { headlineOf, speedNotes } from './notes.ts';
@@ -37,8 +37,11 @@ export function computeVerdict(input: VerdictInput): Verdict {
   const leftOut = leftOutArms(decisions);
   const context = contextOf(input, ok, record, leftOut);
   const spend = spendAfter(plan, claimBlocks(plan, blocksDone(record, decisions)));
-  const section = speedSection(plan, context.runsOf, { margin: plan.margin, spend }, leftOut);
-  const rows = rowsOf(context, section).map(deepRounded);
+  const rules = { margin: plan.margin, spend };
+  const section = speedSection(plan, context.runsOf, rules, leftOut);
+  const calm = calmRuns(context.machine.foreignLoad, context.runsOf);
+  const alone = calm === null ? null : speedSection(plan, calm, rules, leftOut);
+  const rows = rowsOf(context, section, alone).map(deepRounded);
   const broken = brokenWindows(plan, ok);
   const rateProblems = context.all.flatMap(({ attempt, problem, className }) =>
     problem === null ? [] : [`${attempt.planned.id} ${className}: ${problem}`],
@@ -100,17 +103,25 @@ function blocksDone({ runs }: Replay, decisions: readonly Decision[]): number {
 }
 
 /** Class by class, the baseline first: the arms of a class are read against each other, classes never. */
-function rowsOf(context: Context, section: SpeedSection): ArmClassVerdict[] {
+function rowsOf(context: Context, section: SpeedSection, alone: SpeedSection | null): ArmClassVerdict[] {
   const { plan } = context.input;
   const ordered = [...plan.arms].sort(
     (a, b) => Number(b.name === plan.baseline) - Number(a.name === plan.baseline),
   );
   return plan.workloads.flatMap(({ class: className }) =>
-    ordered.map((arm) => rowOf(context, arm, className, section)),
+    ordered.map((arm) => {
+      const row = rowOf(context, arm, className, section);
+      const words = besideWords(
+        context.machine.foreignLoad,
+        row.perBlock.map(({ block }) => block),
+      );
+      // What the blocks that were left alone say stands beside what all say: nobody chooses between the two afterwards.
+      return row.speed === 'baseline' || words === ''
+        ? row
+        : { ...row, line: row.line + words + aloneWords(row.speed, alone?.speed(arm.name, className)) };
+    }),
   );
 }
-
-const blockOf = ({ attempt }: ClassRun): number => attempt.planned.block;
 
 function headlinesOf(
   { plan, machine: { foreignLoad } }: Context,
@@ -190,8 +201,7 @@ function rowOf(context: Context, arm: PlannedArm, className: string, section: Sp
         ? baselineLine(tokPerSec, output, problem)
         : verdictLine(output, speed, input.plan.margin, problem) +
             costWords(output, beside.split ?? null) +
-            speedNotes({ speed, robust, spread, baseSpread, steadier }) +
-            besideWords(context.machine.foreignLoad, runs.map(blockOf)),
+            speedNotes({ speed, robust, spread, baseSpread, steadier }),
     ),
   };
 }

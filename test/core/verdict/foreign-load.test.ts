@@ -133,7 +133,7 @@ test('load that no try could avoid: the last try counts, and every conclusion na
     ]
   `);
   expect(row(verdict, 'fast').line).toMatchInlineSnapshot(
-    `"same output, 2.01× faster (1.99–2.03); measured beside 1.2 foreign cores in 1 of 4 blocks"`,
+    `"same output, 2.01× faster (1.99–2.03); measured beside 1.2 foreign cores in 1 of 4 blocks; in the others 2.01× (1.97–2.05)"`,
   );
   expect(verdict.headlines[0]?.line).toMatch(/; measured beside 1\.2 foreign cores in 1 of 4 blocks$/);
   expect(row(verdict, 'base').line).not.toContain('beside');
@@ -155,6 +155,30 @@ test('a mean over windows of a block is by their length, and unknown load is no 
   expect(foreignLoad?.disturbed).toMatchObject([{ block: 1, foreignCores: 0.6, foreignCpuShare: 0.15 }]);
 });
 
+test('the blocks that were left alone have their say beside all of them, with its own word where that is another', () => {
+  // A neighbour that hits one arm harder: all blocks say equivalent, the calm ones slower.
+  const options = (hit: number, blocks: readonly number[]): RecordOptions => ({
+    ...rerun,
+    blocks: 8,
+    answer: ({ arm, block }) => {
+      const isHit = blocks.includes(block);
+      const noise = 1 + 0.003 * Math.sin(3 * block + (arm === 'fast' ? 2 : 0));
+      const rate = 100 * noise * (arm === 'fast' ? 0.9 : isHit ? hit : 1);
+      return { rate, foreignCpuShare: isHit ? 0.5 : 0, load: { cores: 2 } };
+    },
+  });
+  const line = (hit: number, blocks: readonly number[]) =>
+    row(verdictOf(makeRecord(options(hit, blocks))), 'fast').line;
+  expect(line(0.6, [2, 3, 5, 7])).toMatch(
+    /speed inconclusive: .*; measured beside up to 1\.0 foreign cores in 4 of 8 blocks; in the others 0\.9\d* ?× \(0\.89\d*–0\.90\d*\), slower$/,
+  );
+  expect(line(1, [2])).toMatch(
+    /slower: .*; measured beside 1\.0 foreign cores in 1 of 8 blocks; in the others 0\.9\d*× \([^)]*\)$/,
+  );
+  // One block that is left has no spread.
+  expect(line(1, [1, 2, 3, 4, 5, 6, 7])).toMatch(/in 7 of 8 blocks$/);
+});
+
 test('where the protocol only flags, the sentence about an arm names the load as well; quiet blocks say nothing', () => {
   const flagged = verdictOf(
     makeRecord({
@@ -162,7 +186,7 @@ test('where the protocol only flags, the sentence about an arm names the load as
     }),
   );
   expect(row(flagged, 'fast').line).toMatch(
-    /; measured beside others on up to 30 % of all cores in 2 of 4 blocks$/,
+    /; measured beside others on up to 30 % of all cores in 2 of 4 blocks; in the others 2\.01× \(1\.89–2\.14\)$/,
   );
   const quiet = verdictOf(makeRecord({ answer: steady }));
   expect(quiet).not.toHaveProperty('foreignLoad');
