@@ -186,3 +186,19 @@ test('load that leaves too few blocks makes a gate inconclusive, exit 4, and is 
   const changed = { ...beside(five, 100), readyRaw: () => ({ sizes: { arena_bytes: 1001, threads: 2 } }) };
   expect(gated(changed)).toMatchObject({ outcome: 'fail', exitCode: 1 });
 });
+
+test('a machine that was slower itself is named beside the rate, and decides nothing', () => {
+  const loop = (arithmeticMs: number, memoryMs: number): RecordOptions => ({
+    calibrate: () => ({ arithmeticMs, memoryMs }),
+  });
+  const speed = (run: RecordOptions, baseline: RecordOptions) =>
+    gated(run, baseline).checks.find(({ rule }) => rule === 'tok/s');
+  const slower = { answer: ({ block }: { block: number }) => ({ rate: 90 * (1 + 0.001 * block) }) };
+  const same = speed(slower, loop(10, 5));
+  expect(same?.text).not.toContain('calibration');
+  const evening = speed({ ...slower, ...loop(11.2, 5.1) }, loop(10, 5));
+  expect(evening).toMatchObject({ outcome: 'fail', ratio: same?.ratio });
+  expect(evening?.text).toMatch(
+    /; the machine itself took other times for the calibration loop than in the baseline: arithmetic 1\.12×$/,
+  );
+});

@@ -5,6 +5,7 @@ import type { ArmClassVerdict, Interval } from '../records/verdict.ts';
 import { deepRounded } from '../stable-json.ts';
 import { percent, plural, ratioParts } from '../verdict/lines.ts';
 import { calmBlocks } from './calm-blocks.ts';
+import { machineWords } from './machine-words.ts';
 import { GATE_BLOCKS, speedRule } from './speed-rule.ts';
 import { type ArmFacts, armFacts, type GateSide, keyDifferences, keyOf, rowOf } from './subject.ts';
 
@@ -185,7 +186,7 @@ function speedCheck(
     ...at,
     rule: 'tok/s',
     outcome,
-    text: `${text}${beside}`,
+    text: `${text}${beside}${machineWords(run, baseline)}`,
     ratio: rule.ratio,
   });
   if (calm.length === 0 && pairs.length > 0) return check('inconclusive', 'no block was left alone');
