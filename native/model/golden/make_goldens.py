@@ -4,7 +4,6 @@
 Each mini model is synthesised in F32, read back by gguf_file.py, run through oracle.py, and its numbers land in NAME.bin
 beside this script. README.md describes the format. Needs numpy; the tests themselves need no Python."""
 import os
-import struct
 import subprocess
 import sys
 import tempfile
@@ -12,6 +11,7 @@ import tempfile
 import numpy as np
 
 import gguf_file
+import golden_file
 from oracle import Oracle
 from synthetic_rule import check_tensors
 
@@ -126,21 +126,12 @@ def goldens(config, target, draft):
     return sections
 
 
-def write(path, sections):
-    with open(path, "wb") as file:
-        file.write(struct.pack("<4sI", b"RGLD", len(sections)))
-        for section in sections:
-            kind = {"int32": 0, "float32": 1}[section.dtype.name]
-            file.write(struct.pack("<II", kind, section.size))
-            file.write(np.ascontiguousarray(section).tobytes())
-
-
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     with tempfile.TemporaryDirectory() as folder:
         for name in ("mini-xs", "mini-xs2"):
-            write(os.path.join(HERE, name + ".bin"), goldens(*synthesise(sys.argv[1], name, folder)))
+            golden_file.write(os.path.join(HERE, name + ".bin"), goldens(*synthesise(sys.argv[1], name, folder)))
             print(name, os.path.getsize(os.path.join(HERE, name + ".bin")), "bytes")
 
 

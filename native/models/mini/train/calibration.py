@@ -10,7 +10,8 @@ import sys
 import numpy as np
 
 import tokenizer as tok
-from prepare import CLASSES, encoded, texts
+from prepare import encoded, texts
+from text.classes import CLASSES
 
 LENGTH = 512
 WINDOWS = {"fit": 9, "held": 3}  # a class

@@ -41,20 +41,20 @@ def f32(name, w):
     return [Tensor(name, "F32", w.shape, _bytes(w.detach().float()))]
 
 
-def fp8(name, w):
-    codes, scale = rounding.block32(w.detach())
+def _e4m3(name, w, rounded):
+    codes, scale = rounded(w.detach())
     return [
         Tensor(name + ".weight", "F8_E4M3", w.shape, _bytes(codes.to(torch.float8_e4m3fn))),
         Tensor(name + ".scale", "F8_E8M0", scale.shape, _bytes(e8m0(scale))),
     ]
+
+
+def fp8(name, w):
+    return _e4m3(name, w, rounding.block32)
 
 
 def table(name, w):
-    codes, scale = rounding.rows32(w.detach())
-    return [
-        Tensor(name + ".weight", "F8_E4M3", w.shape, _bytes(codes.to(torch.float8_e4m3fn))),
-        Tensor(name + ".scale", "F8_E8M0", scale.shape, _bytes(e8m0(scale))),
-    ]
+    return _e4m3(name, w, rounding.rows32)
 
 
 def fp4(name, w):

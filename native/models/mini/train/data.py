@@ -4,7 +4,8 @@ import os
 import numpy as np
 import torch
 
-CLASSES = ("prose", "code", "docs", "chinese", "enumeration")
+from text.classes import CLASSES
+
 # By how much text there is of each: about 41 M tokens read prose and docs less than three times, at which point more repeats
 # of them stop helping text that was not seen.
 MIX = {"prose": 0.25, "code": 0.32, "docs": 0.24, "chinese": 0.06, "enumeration": 0.13}

@@ -29,11 +29,6 @@ def tables(c):
     return primes, offsets, np.stack([draw(layer) * 2 + 1 for layer in c.engram_layers])
 
 
-def rows(c):
-    """Rows of each Engram table."""
-    return [int(layer.sum()) for layer in tables(c)[0]]
-
-
 def normalised(text):
     """The released tokenizer's rule: NFKC, NFD, no marks, lower case, white space joined and stripped; a lone space stays."""
     text = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text))

@@ -5,8 +5,9 @@ import subprocess
 import numpy as np
 import torch
 
-from data import CLASSES, windows
+from data import windows
 from generate import generate
+from text.classes import CLASSES
 
 
 def bits_per_byte(model, bundle, part, name, most_tokens=120_000, length=512, batch=16):

@@ -1,22 +1,25 @@
 """Golden numbers of a checkpoint for the native reader's test: what the training code says of it, with the quantisers off, in
 fp32 on the CPU. Format of native/model/golden/README.md: for each prompt the ids, the logits of its last rows, then one draft:
 (position, token, ids), confidences, logits."""
-import struct
+import os
+import sys
 
 import numpy as np
 import torch
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../model/golden"))
+import golden_file  # noqa: E402
 
 PROMPTS, LENGTH, ROWS = ("prose", "code", "enumeration"), 96, 2
 
 
 @torch.no_grad()
 def write(path, model, drafter, bundle):
+    """Leaves the quantisers off."""
     device, sections = next(model.parameters()).device, []
     model, drafter = model.cpu(), drafter.cpu()
-    switches = (model.switches, drafter.switches)
-    kept = [s.keys for s in switches]
-    for s in switches:
-        s.keys = s.weights = False
+    for switches in (model.switches, drafter.switches):
+        switches.keys = switches.weights = False
     for name in PROMPTS:
         ids = bundle.part("heldout", name)[:LENGTH].long().cpu()[None]
         out = model(ids)
@@ -26,11 +29,5 @@ def write(path, model, drafter, bundle):
         drafts, conf, draft_logits = drafter.draft(model.embed.weight, model.head, drafter.context(out.taps), anchors, token[None, None])
         sections += [ids[0].int().numpy(), logits.float().numpy()]
         sections += [np.array([LENGTH, int(token), *drafts[0, 0].tolist()], np.int32), conf[0, 0].float().numpy(), draft_logits[0, 0].float().numpy()]
-    for s, keys in zip(switches, kept):
-        s.keys = keys
     model.to(device), drafter.to(device)
-    with open(path, "wb") as file:
-        file.write(struct.pack("<4sI", b"RGLD", len(sections)))
-        for section in sections:
-            file.write(struct.pack("<II", {"int32": 0, "float32": 1}[section.dtype.name], section.size))
-            file.write(np.ascontiguousarray(section).tobytes())
+    golden_file.write(path, sections)

@@ -11,7 +11,8 @@ import sys
 
 import numpy as np
 
-from prepare import CLASSES, texts
+from prepare import texts
+from text.classes import CLASSES
 
 TEXT_BYTES, PROMPTS, PROMPT_BYTES = 50_000, 12, 420
 ABOUT = {

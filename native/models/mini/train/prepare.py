@@ -13,9 +13,8 @@ import numpy as np
 
 import engram
 import tokenizer as tok
+from text.classes import CLASSES, PARTS
 
-CLASSES = ("prose", "code", "docs", "chinese", "enumeration")
-PARTS = ("train", "validation", "heldout")
 TRAINER_BYTES = {"prose": 3_000_000, "code": 4_000_000, "docs": 3_000_000, "chinese": 1_000_000, "enumeration": 1_000_000}
 
 

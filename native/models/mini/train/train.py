@@ -28,6 +28,7 @@ from layers import Sinkhorn, Switches, Weight, sinkhorn_forward
 from losses import draft_loss
 from model import Backbone
 from optim import Clock, Optimiser, rate
+from text.classes import CLASSES
 
 SELECT_FROM, KEYS_FROM, WEIGHTS_FROM, FREEZE_FROM = 0.5, 0.6, 0.88, 0.9  # of the backbone's schedule
 BALANCE_STEP, INDEX_WEIGHT = 0.002, 0.1
@@ -88,7 +89,8 @@ class Run:
         """One step outside of the schedule, whose result is thrown away: compiles, and finds how many windows fit."""
         if self.device.type == "cuda" and not self.args.no_compile:
             Sinkhorn.compile_steps()
-        kept = {k: v.clone() for k, v in {**self.model.state_dict(), **{"d." + k: v for k, v in self.drafter.state_dict().items()}}.items()}
+        modules = (self.model, self.drafter)
+        kept = [{name: value.clone() for name, value in module.state_dict().items()} for module in modules]
         started = time.perf_counter()
         while True:
             try:
@@ -104,10 +106,10 @@ class Run:
                     raise
                 print(f"not compiled: {str(error).splitlines()[0]}", flush=True)
                 Sinkhorn.plain_steps()
-        self.model.load_state_dict({k: v for k, v in kept.items() if not k.startswith("d.")})
-        self.drafter.load_state_dict({k[2:]: v for k, v in kept.items() if k.startswith("d.")})
-        for p in (*self.model.parameters(), *self.drafter.parameters()):
-            p.grad = None
+        for module, state in zip(modules, kept):
+            module.load_state_dict(state)
+            for p in module.parameters():
+                p.grad = None
         print(f"warm after {time.perf_counter() - started:.0f} s, {self.micro} windows at once", flush=True)
 
 
@@ -135,11 +137,9 @@ def backbone_step(run, ids, progress):
 
 
 def validation(run):
-    keys, weights = run.model.switches.keys, run.model.switches.weights
     most = 400 if run.args.quick else 20_000
     with torch.no_grad():
-        bits = {n: evaluate.bits_per_byte(run.model, run.bundle, "validation", n, most, run.args.length) for n in evaluate.CLASSES}
-    run.model.switches.keys, run.model.switches.weights = keys, weights
+        bits = {n: evaluate.bits_per_byte(run.model, run.bundle, "validation", n, most, run.args.length) for n in CLASSES}
     return {name: round(b, 4) for name, b in bits.items() if b is not None}
 
 

@@ -13,12 +13,11 @@ import sys
 
 import dedup
 import enumerations
+from classes import CLASSES, PARTS
 from extract import documents, wanted
 from fetch import fetch, members
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PARTS = ("train", "validation", "heldout")
-CLASSES = ("prose", "code", "docs", "chinese", "enumeration")
 HELD_BYTES = 240_000  # a class, in validation and in held-out each; less remains after near-duplicates are gone
 ENUMERATION_BYTES = {"train": 4_000_000, "validation": 330_000, "heldout": 330_000}
 ENUMERATION_SEEDS = {"train": 1, "validation": 2, "heldout": 3}
@@ -94,14 +93,10 @@ def clean(parts):
                 kept.append((id_, text))
                 sets.append(found)
         docs["validation"] = kept
-        both = np_union(train, dedup.union(sets))
+        both = dedup.union([train, *sets])
         docs["heldout"] = [d for d in docs["heldout"] if dedup.containment(dedup.shingles(d[1]), both) <= SHARED]
         after = {p: len(docs[p]) for p in before}
         print(f"{name}: near-duplicates dropped: {({p: before[p] - after[p] for p in before})}", flush=True)
-
-
-def np_union(a, b):
-    return dedup.union([a, b])
 
 
 def limited(docs, most):
