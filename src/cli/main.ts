@@ -22,6 +22,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(context: Context) => Comm
   gate: async () => (await import('./commands/gate.ts')).gateCommand,
   results: async () => (await import('./commands/results.ts')).resultsCommand,
   ask: async () => (await import('./commands/ask.ts')).askCommand,
+  score: async () => (await import('./commands/score.ts')).scoreCommand,
   model: async () => (await import('./commands/model.ts')).modelCommand,
   quantise: async () => (await import('./commands/quantise.ts')).quantiseCommand,
   bench: async () => (await import('./commands/bench.ts')).benchCommand,

@@ -4,11 +4,15 @@ import type { KnobSpecs } from '../schema/knobs.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Only such names are read from an environment: a bare word in a user's shell may mean anything. */
+const VARIABLE = /^[A-Z][A-Z0-9_]*$/;
+
 /** Variables by which an engine can be told the value of a knob, each with the knobs it tells. */
 export function knobVariables(specs: KnobSpecs): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const [knob, { env, aliases }] of Object.entries(specs)) {
-    const names = new Set([...(env === undefined ? [] : [env]), ...(aliases ?? []).map(({ name }) => name)]);
+    const told = (aliases ?? []).map(({ name }) => name).filter((name) => VARIABLE.test(name));
+    const names = new Set([...(env === undefined ? [] : [env]), ...told]);
     for (const name of names) found.set(name, [...(found.get(name) ?? []), knob]);
   }
   return found;

@@ -153,12 +153,31 @@ export function readDone(message: Message): Answer {
   return { result, refusedFields };
 }
 
+export interface ScoreRequest {
+  readonly tokens: readonly number[];
+  /** Tokens before it are read as a prompt, the others as decode reads and routes them. Absent: all are the prompt's. */
+  readonly decodeFrom?: number;
+  /** A file to be written with the whole logits of rows `from` on. */
+  readonly logitsOut?: { readonly file: string; readonly from: number };
+}
+
 /** One of each for every token but the first. */
 export interface ScoredTokens {
   readonly logprobs: readonly number[];
   readonly top1: readonly number[];
   /** Of the logits behind the last token. */
   readonly logitsSha256: string | null;
+  /** Of those behind the last token that was read as a prompt. */
+  readonly prefillSha256: string | null;
+}
+
+export function scoreBody({ tokens, decodeFrom, logitsOut }: ScoreRequest): Fields {
+  return {
+    op: 'score',
+    tokens,
+    ...(decodeFrom === undefined ? {} : { decode_from: decodeFrom }),
+    ...(logitsOut === undefined ? {} : { logits_out: logitsOut.file, logits_from: logitsOut.from }),
+  };
 }
 
 /** Null when a part is missing or cannot be believed: half a score is none. */
@@ -171,7 +190,8 @@ export function readScore({ body }: Message): ScoredTokens | null {
   const isLog = (value: unknown): boolean =>
     typeof value === 'number' && Number.isFinite(value) && value <= 1e-6;
   if (!logprobs.every(isLog) || !top1.every(Number.isSafeInteger)) return null;
-  return { logprobs, top1, logitsSha256: textOrNull(reader.at('digest', 'logits')) };
+  const digestOf = (name: string): string | null => textOrNull(reader.at('digest', name));
+  return { logprobs, top1, logitsSha256: digestOf('logits'), prefillSha256: digestOf('prompt') };
 }
 
 export function generateBody(request: GenerateRequest, stream: boolean): Fields {

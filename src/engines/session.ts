@@ -18,6 +18,8 @@ import {
   readReady,
   readScore,
   type ScoredTokens,
+  type ScoreRequest,
+  scoreBody,
 } from './rota-dialect.ts';
 import { createStdioClient, RefusedError, type StdioClient } from './stdio-client.ts';
 import { type StopReport, stopEngine } from './stop.ts';
@@ -46,8 +48,11 @@ export interface EngineSession extends AsyncDisposable {
   /** Waits for the engine's own word. `loadMs` counts from the launch. */
   ready(signal?: AbortSignal): Promise<{ readonly ready: EngineReady; readonly loadMs: number }>;
   generate(request: GenerateRequest, options: GenerateOptions): Promise<Answer>;
-  /** What it thinks of given tokens, teacher-forced. Null when it knows no such request or refuses these tokens. */
-  score(tokens: readonly number[], options: GenerateOptions): Promise<ScoredTokens | null>;
+  /**
+   * What it thinks of given tokens, teacher-forced. RefusedError when it knows no such request, or not all that is asked of it, or
+   * refuses these tokens; null when half of the answer is missing.
+   */
+  score(request: ScoreRequest, options: GenerateOptions): Promise<ScoredTokens | null>;
   /** Puts its caches back to where they were at ready. False when it knows no such request. */
   reset(signal?: AbortSignal): Promise<boolean>;
   readonly stray: StrayOutput;
@@ -132,15 +137,10 @@ async function generate(
 
 async function score(
   client: StdioClient,
-  tokens: readonly number[],
+  request: ScoreRequest,
   { timeoutMs, signal }: GenerateOptions,
 ): Promise<ScoredTokens | null> {
-  try {
-    return readScore(await client.ask({ body: { op: 'score', tokens }, phase: 'score', timeoutMs, signal }));
-  } catch (error) {
-    if (error instanceof RefusedError) return null;
-    throw error;
-  }
+  return readScore(await client.ask({ body: scoreBody(request), phase: 'score', timeoutMs, signal }));
 }
 
 async function reset(client: StdioClient, signal: AbortSignal | undefined): Promise<boolean> {
@@ -196,7 +196,7 @@ export async function openSession(options: SessionOptions): Promise<EngineSessio
         return { ready, loadMs: clock.monotonicMs() - launchedMs };
       }),
     generate: (request, how) => phase.during('generate', () => generate(client, request, how)),
-    score: (tokens, how) => phase.during('score', () => score(client, tokens, how)),
+    score: (request, how) => phase.during('score', () => score(client, request, how)),
     reset: (signal) => phase.during('reset', () => reset(client, signal)),
     stray: client.stray,
     get violation() {

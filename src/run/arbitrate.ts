@@ -4,6 +4,8 @@
 import type { ScoreEvent } from '../core/records/journal.ts';
 import type { PlannedPrompt, PlannedWorkload } from '../core/records/plan.ts';
 import { firstDifference } from '../core/verdict/divergence.ts';
+import type { ScoredTokens, ScoreRequest } from '../engines/rota-dialect.ts';
+import { RefusedError } from '../engines/stdio-client.ts';
 import { utcOf } from '../machine/clock.ts';
 import type { SessionContext } from './context.ts';
 import { type RunningEngine, runWindow, type WindowEvent } from './window.ts';
@@ -44,8 +46,11 @@ async function scoreTexts(
   for (const prompt of workload.warmupPrompts.slice(0, count)) {
     const tokens = context.promptIds(engine.arm.model, prompt);
     if (tokens.length < 2) continue;
-    const scored = await ask(context, engine, tokens);
-    if (scored === null) return false;
+    const prefill = await ask(context, engine, { tokens });
+    if (prefill === null) return false;
+    // Engines route a prompt with more care than what they generate: only read as decode does it, a text tells what an arm says.
+    const decode = await ask(context, engine, { tokens, decodeFrom: 1 });
+    const { logprobs, top1 } = decode ?? prefill;
     const event: ScoreEvent = {
       type: 'score',
       utc: utcOf(context.clock),
@@ -54,18 +59,30 @@ async function scoreTexts(
       prompt: prompt.id,
       tokens: tokens.length,
       // A millionth of a nat is far below what any rule looks at.
-      logprobs: scored.logprobs.map((value) => Number(value.toFixed(6))),
-      top1: scored.top1,
-      logitsSha256: scored.logitsSha256,
+      logprobs: logprobs.map((value) => Number(value.toFixed(6))),
+      top1,
+      logitsSha256: prefill.logitsSha256,
+      rows: decode === null ? 'prompt' : 'decode',
     };
     context.journal.append(event);
   }
   return true;
 }
 
-function ask(context: SessionContext, engine: RunningEngine, tokens: readonly number[]) {
-  const timeoutMs = context.requestTimeoutMs(tokens.length, 1);
-  return engine.session.score(tokens, { timeoutMs, signal: context.signal });
+/** Null when the engine knows no such request, or not this much of it. */
+async function ask(
+  context: SessionContext,
+  engine: RunningEngine,
+  request: ScoreRequest,
+): Promise<ScoredTokens | null> {
+  const { length } = request.tokens;
+  const timeoutMs = context.requestTimeoutMs(length, length - (request.decodeFrom ?? length));
+  try {
+    return await engine.session.score(request, { timeoutMs, signal: context.signal });
+  } catch (error) {
+    if (error instanceof RefusedError) return null;
+    throw error;
+  }
 }
 
 /** Where an arm, or an earlier start of the baseline itself, went another way: greedily, each place once. */
@@ -95,8 +112,8 @@ async function measureGaps(
         ...(own.result.ids ?? []).slice(0, index),
       ];
       const [base, arm] = [own, other.window].map((window) => window.result.ids?.[index] ?? 0);
-      const baseScore = await ask(context, engine, [...before, base ?? 0]);
-      const armScore = await ask(context, engine, [...before, arm ?? 0]);
+      const baseScore = await ask(context, engine, { tokens: [...before, base ?? 0] });
+      const armScore = await ask(context, engine, { tokens: [...before, arm ?? 0] });
       const [baseLogprob, armLogprob] = [baseScore, armScore].map((score) => score?.logprobs.at(-1));
       if (baseLogprob === undefined || armLogprob === undefined) return;
       const where = { run: engine.run, arm: other.arm, class: own.class, prompt: own.prompt, index };

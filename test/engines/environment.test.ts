@@ -26,6 +26,19 @@ test('what sets a knob is found, named and left out; the rest stays', () => {
   expect(inheritedNotice(knobs, { PATH: '/bin' })).toBeNull();
 });
 
+test('a short name for an arm is no variable: a shell may use the word for something else', () => {
+  const short: KnobSpecs = {
+    bias: {
+      type: 'number',
+      flag: '--b',
+      effect: 'lossy',
+      summary,
+      aliases: [{ name: 'b' }, { name: 'STRATA_B' }],
+    },
+  };
+  expect(inheritedVariables(short, { b: '1', STRATA_B: '1' })).toEqual(['STRATA_B']);
+});
+
 test('an engine is started without them', async () => {
   vi.stubEnv('STRATA_SHARE', '0.5');
   vi.stubEnv('STRATA_KERNEL', 'portable');

@@ -49,6 +49,21 @@ test('an engine that cannot score is unscored, asked once a run, and no less mea
   }
 });
 
+test('texts are scored as decode reads them, or as a prompt where an engine knows no other way, never one against the other', async () => {
+  using folder = temporaryFolder();
+  const arms = { base: {}, other: { play: 'prompts-only' }, same: { rate: 1900 } };
+  const { events, plan, verdict } = await runFakes(folder.path, arms);
+  const rowsOf = (arm: string): (string | undefined)[] => {
+    const runs = plan.runs.filter((run) => run.arm === arm).map(({ id }) => id);
+    return [
+      ...new Set(eventsOf(events, 'score').flatMap((each) => (runs.includes(each.run) ? [each.rows] : []))),
+    ];
+  };
+  expect(['base', 'same', 'other'].map(rowsOf)).toEqual([['decode'], ['decode'], ['prompt']]);
+  const scores = verdict.arms.map(({ arm, evidence }) => `${arm} ${evidence?.score?.sameTop1 ?? 'unscored'}`);
+  expect(new Set(scores)).toEqual(new Set(['base unscored', 'other unscored', 'same 1']));
+});
+
 test('without arbitration nothing is asked beyond what is measured', async () => {
   using folder = temporaryFolder();
   const off = { extra: 'arbitration: {perClass: 0, scoreTexts: 0}' };

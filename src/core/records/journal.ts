@@ -62,8 +62,10 @@ export interface ScoreEvent {
   /** Natural logarithms; one fewer than tokens, the first has no context. */
   readonly logprobs: readonly number[];
   readonly top1: readonly number[];
-  /** Of the logits behind the last token: those of the prefill. */
+  /** Of the logits behind the last token, the text read as a prompt. */
   readonly logitsSha256: string | null;
+  /** How the text was read for `logprobs` and `top1`: routed as decode is, or as a prompt. Absent: as a prompt. */
+  readonly rows?: 'decode' | 'prompt';
 }
 
 /** Where an arm first said something else than the baseline: what the baseline thought of both tokens. */

@@ -21,7 +21,10 @@ const Z95 = 1.959964;
 /** The baseline's score of a text first, then the other's. Texts are the units; the same text in other blocks is averaged. */
 export function compareScores(pairs: readonly (readonly [ScoreEvent, ScoreEvent])[]): ScoreFinding | null {
   const usable = pairs.filter(
-    ([base, own]) => base.tokens === own.tokens && base.logprobs.length === own.logprobs.length,
+    ([base, own]) =>
+      base.tokens === own.tokens &&
+      base.logprobs.length === own.logprobs.length &&
+      (base.rows ?? 'prompt') === (own.rows ?? 'prompt'),
   );
   const byText = new Map<string, number[]>();
   let places = 0;

@@ -70,7 +70,9 @@ function engineProblems(root, { name, binary, knobs: all }) {
     ),
   );
   const ownFlags = all.flatMap((knob) => knob.flag ?? knob.switch ?? []);
-  const ownVariables = all.flatMap((knob) => knob.aliases.map((alias) => alias.name));
+  const ownVariables = all
+    .flatMap((knob) => knob.aliases.map((alias) => alias.name))
+    .filter((name) => /^[A-Z]/.test(name)); // the others are short names for arms, which no environment holds
   const missing = (/** @type {Iterable<string>} */ from, /** @type {Iterable<string>} */ among) => {
     const known = new Set(among);
     return [...new Set(from)].filter((word) => !known.has(word));
