@@ -1,12 +1,12 @@
 // The texts that `rota score` reads, cut into windows. Owns where they are from and what is said of one that is too short.
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../core/errors.ts';
 import { cutWindows } from '../core/score/windows.ts';
 import { systemTrouble } from '../core/system-error.ts';
 import type { Tokenizer } from '../model/tokenizer.ts';
 import type { ScoreClass } from '../run/score/subject.ts';
-import { parsePrompts } from '../schema/prompts.ts';
+import { nameHint } from '../schema/nearest.ts';
 
 export interface ClassText {
   readonly class: string;
@@ -15,15 +15,24 @@ export interface ClassText {
   readonly text: string;
 }
 
-const BUNDLED = ['enumeration', 'prose', 'code'];
-
-/** The measured prompts of the bundled files, one after the other: nothing was ever chosen or warmed up by them. */
-export function bundledTexts(root: string): readonly ClassText[] {
-  return BUNDLED.map((name) => {
-    const source = `protocols/prompts/${name}.yaml`;
-    const { prompts } = parsePrompts(readFileSync(join(root, source), 'utf8'), source);
-    return { class: name, source, text: prompts.map(({ text }) => text).join('\n\n') };
-  });
+/** Those of `protocols/texts`, or of the named classes alone: no model of the project was trained on them, nor chosen by them. */
+export function bundledTexts(root: string, classes: readonly string[]): readonly ClassText[] {
+  const folder = join('protocols', 'texts');
+  const known = readdirSync(join(root, folder))
+    .flatMap((file) => (file.endsWith('.txt') ? [file.slice(0, -'.txt'.length)] : []))
+    .sort();
+  const unknown = classes.find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new UserError(`there is no text "${unknown}"`, {
+      where: '--class',
+      hint: nameHint(unknown, known),
+    });
+  return known
+    .filter((name) => classes.length === 0 || classes.includes(name))
+    .map((name) => {
+      const source = join(folder, `${name}.txt`);
+      return { class: name, source, text: readFileSync(join(root, source), 'utf8') };
+    });
 }
 
 /** `--text CLASS=FILE`. */

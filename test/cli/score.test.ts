@@ -164,6 +164,10 @@ describe('what is refused, in a line', () => {
       refusal('--reference', 'none.gguf'),
       refusal('--reference', 'shift=x'),
       refusal('--rows', 'both'),
+      refusal('--class', 'prose'),
+      bench
+        .rota('score', 'fake', '--class', 'proes')
+        .then(({ exitCode, stderr }) => `${exitCode}: ${stderr}`),
     ]);
     expect(lines.join('\n')).toMatchInlineSnapshot(`
       "2: --arm: shfit: the engine has no such knob; did you mean "shift"?
@@ -177,7 +181,9 @@ describe('what is refused, in a line', () => {
       2: prose.txt: has 276 tokens, a window takes 999 of them; give a longer text or a smaller --window
       2: <bench>/none.gguf: no such model; name a file or folder that exists
       2: --reference: shift: expected a whole number, got "x"
-      2: rota: option '--rows <kind>' argument 'both' is invalid. Allowed choices are decode, prompt; see rota score --help"
+      2: rota: option '--rows <kind>' argument 'both' is invalid. Allowed choices are decode, prompt; see rota score --help
+      2: --class: is for the bundled texts; leave out --text or --class
+      2: --class: there is no text "proes"; did you mean "prose"?"
     `);
   });
 

@@ -41,6 +41,7 @@ interface ScoreOptions {
   readonly model: string;
   readonly knob: readonly string[];
   readonly text: readonly string[];
+  readonly class: readonly string[];
   readonly window: number;
   readonly context: number;
   readonly windows: number;
@@ -62,10 +63,11 @@ export function scoreCommand(context: Context) {
     .option('--reference <model|arm>', 'what every arm is held against', EXACT)
     .option('-m, --model <model>', 'a path, or synth:CONFIG:SEED', 'synth:mini-s:1')
     .option('-k, --knob <name=value>', 'a knob of all arms and the reference; may be repeated', collect, [])
-    .option('--text <class=file>', 'held-out text instead of the bundled one; may be repeated', collect, [])
+    .option('--text <class=file>', 'held-out text instead of the bundled ones; may be repeated', collect, [])
+    .option('--class <name>', 'of the bundled texts only this one; may be repeated', collect, [])
     .option('--window <tokens>', 'tokens of a window', wholeArgument(3, 1_000_000), 128)
     .option('--context <tokens>', 'of these, read as a prompt and not counted', countArgument, 32)
-    .option('--windows <count>', 'most windows of a class', countArgument, 16)
+    .option('--windows <count>', 'most windows of a class, spread over its text', countArgument, 8)
     .addOption(
       new Option('--rows <kind>', 'how the counted tokens are read: routed as decode is, or as a prompt')
         .choices(['decode', 'prompt'] as const)
@@ -124,7 +126,7 @@ async function prepare(context: Context, engine: string, options: ScoreOptions):
   const common = commonKnobs(descriptor, options.knob);
   const named = armArguments(descriptor, options.arm.length === 0 ? [EXACT] : options.arm, common);
   const word = referenceArgument(descriptor, options.reference, common, context.cwd);
-  const texts = options.text.length === 0 ? bundledTexts(context.root) : givenTexts(options.text);
+  const texts = textsOf(context, options);
   const model = await findModel(context, modelArgument(options.model));
   const isOther = 'model' in word;
   const referenceModel = isOther ? await findModel(context, word.model) : model;
@@ -150,6 +152,16 @@ async function prepare(context: Context, engine: string, options: ScoreOptions):
     rates:
       options.run === undefined ? null : ratesFrom(context, options.run, { descriptor, model, arms: named }),
   };
+}
+
+function textsOf(context: Context, { text, class: classes }: ScoreOptions): readonly ClassText[] {
+  if (text.length === 0) return bundledTexts(context.root, classes);
+  if (classes.length > 0)
+    throw new UserError('is for the bundled texts', {
+      where: '--class',
+      hint: 'leave out --text or --class',
+    });
+  return givenTexts(text);
 }
 
 function ratesFrom(

@@ -119,17 +119,39 @@ test('texts count by their sequences, the earliest loop stands for all, and a ra
   });
 });
 
-test('windows lie side by side, each with the model’s first token, and the rest is not used', () => {
+test('windows lie side by side, each with the model’s first token, spread over the text; the rest is not used', () => {
   const ids = Array.from({ length: 11 }, (_, i) => i);
-  expect(cutWindows(ids, { tokens: 4, most: 9, bosId: null })).toEqual([
+  const whole = [
     [0, 1, 2, 3],
     [4, 5, 6, 7],
-  ]);
+  ];
+  expect(cutWindows(ids, { tokens: 4, most: 9, bosId: null })).toEqual(whole);
   expect(cutWindows(ids, { tokens: 4, most: 9, bosId: 99 })).toEqual([
     [99, 0, 1, 2],
     [99, 3, 4, 5],
     [99, 6, 7, 8],
   ]);
-  expect(cutWindows(ids, { tokens: 4, most: 1, bosId: null })).toEqual([[0, 1, 2, 3]]);
+  expect(cutWindows(ids, { tokens: 3, most: 2, bosId: 99 })).toEqual([
+    [99, 0, 1],
+    [99, 4, 5],
+  ]);
   expect(cutWindows(ids, { tokens: 12, most: 1, bosId: null })).toEqual([]);
+});
+
+test('no token is read twice, and all windows are there when all are wanted', () => {
+  const shape = fc.record({
+    length: fc.nat(200),
+    tokens: fc.integer({ min: 1, max: 20 }),
+    most: fc.integer({ min: 1, max: 30 }),
+  });
+  fc.assert(
+    fc.property(shape, ({ length, tokens, most }) => {
+      const ids = Array.from({ length }, (_, i) => i);
+      const windows = cutWindows(ids, { tokens, most, bosId: null });
+      expect(windows).toHaveLength(Math.min(most, Math.floor(length / tokens)));
+      const read = windows.flat();
+      expect(read).toEqual([...new Set(read)].sort((a, b) => a - b));
+      expect(windows.every((window) => window.length === tokens)).toBe(true);
+    }),
+  );
 });
