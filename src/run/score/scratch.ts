@@ -33,7 +33,7 @@ export function openScratch(parent: string): Scratch {
       const free = bavail * bsize;
       if (free >= bytes) return;
       throw new EngineError(
-        `${what} needs ${gigabytes(bytes)}, ${parent} has ${gigabytes(free)} free; score fewer windows (--windows) or name another folder (--scratch)`,
+        `${what} need ${gigabytes(bytes)}, ${parent} has ${gigabytes(free)} free; score fewer windows (--windows) or name another folder (--scratch)`,
         { phase: 'score' },
       );
     },
