@@ -76,7 +76,12 @@ export function armArguments(
 
 export type ReferenceWord = { readonly model: ProtocolModel } | { readonly arm: NamedKnobs };
 
-/** A file or folder, a synthetic model, or an arm of the model itself. */
+/** The bundled model of a few bits has its weights as they were trained beside it; of another model only itself is known. */
+export function defaultReference(model: ProtocolModel): string {
+  return 'bundled' in model && model.form !== 'teacher' ? `${model.bundled}:teacher` : EXACT;
+}
+
+/** A file or folder, a model that Rota makes, or an arm of the model itself. */
 export function referenceArgument(
   descriptor: EngineDescriptor,
   word: string,

@@ -24,10 +24,17 @@ import type { EngineDescriptor } from '../../schema/descriptor.ts';
 import { type Knobs, turnedKnobs } from '../../schema/knobs.ts';
 import { loadDescriptor } from '../../schema/load.ts';
 import type { ProtocolModel } from '../../schema/override.ts';
-import { countArgument, modelArgument, wholeArgument } from '../arguments.ts';
+import { countArgument, MODEL_WORDS, modelArgument, wholeArgument } from '../arguments.ts';
 import type { Context } from '../context.ts';
 import { lookOf } from '../printing.ts';
-import { armArguments, commonKnobs, EXACT, type NamedKnobs, referenceArgument } from '../score-arms.ts';
+import {
+  armArguments,
+  commonKnobs,
+  defaultReference,
+  EXACT,
+  type NamedKnobs,
+  referenceArgument,
+} from '../score-arms.ts';
 import { ratesOf } from '../score-rates.ts';
 import { bundledTexts, type ClassText, givenTexts, windowsOf } from '../score-texts.ts';
 import { createScoreWatch } from '../score-watch.ts';
@@ -37,7 +44,7 @@ const collect = (word: string, words: readonly string[]): readonly string[] => [
 
 interface ScoreOptions {
   readonly arm: readonly string[];
-  readonly reference: string;
+  readonly reference?: string | undefined;
   readonly model: string;
   readonly knob: readonly string[];
   readonly text: readonly string[];
@@ -60,8 +67,11 @@ export function scoreCommand(context: Context) {
     .description('hold what arms think of held-out text against a reference: perplexity, top-1, divergence')
     .argument('<engine>', 'name of an engine')
     .option('--arm <setting>', `${EXACT}, or knob=value,knob=value; may be repeated`, collect, [])
-    .option('--reference <model|arm>', 'what every arm is held against', EXACT)
-    .option('-m, --model <model>', 'a path, or synth:CONFIG:SEED', 'synth:mini-s:1')
+    .option(
+      '--reference <model|arm>',
+      'what every arm is held against; default: mini:teacher of mini, exact of others',
+    )
+    .option('-m, --model <model>', MODEL_WORDS, 'mini')
     .option('-k, --knob <name=value>', 'a knob of all arms and the reference; may be repeated', collect, [])
     .option('--text <class=file>', 'held-out text instead of the bundled ones; may be repeated', collect, [])
     .option('--class <name>', 'of the bundled texts only this one; may be repeated', collect, [])
@@ -125,9 +135,11 @@ async function prepare(context: Context, engine: string, options: ScoreOptions):
   }
   const common = commonKnobs(descriptor, options.knob);
   const named = armArguments(descriptor, options.arm.length === 0 ? [EXACT] : options.arm, common);
-  const word = referenceArgument(descriptor, options.reference, common, context.cwd);
+  const wanted = modelArgument(options.model);
+  const referenceWord = options.reference ?? defaultReference(wanted);
+  const word = referenceArgument(descriptor, referenceWord, common, context.cwd);
   const texts = textsOf(context, options);
-  const model = await findModel(context, modelArgument(options.model));
+  const model = await findModel(context, wanted);
   const isOther = 'model' in word;
   const referenceModel = isOther ? await findModel(context, word.model) : model;
   const binary = binaryPath(descriptor, context.root) ?? undefined;
@@ -139,7 +151,7 @@ async function prepare(context: Context, engine: string, options: ScoreOptions):
     knobs,
     lossy: turnedKnobs(descriptor.knobs, knobs, 'lossy'),
   });
-  const reference = isOther ? { name: options.reference, knobs: common } : word.arm;
+  const reference = isOther ? { name: referenceWord, knobs: common } : word.arm;
   const { window, windows } = options;
   const tokenizer = await openTokenizer(model);
   const referenceTokenizer = isOther ? await openTokenizer(referenceModel) : null;
@@ -183,6 +195,7 @@ async function findModel(context: Context, model: ProtocolModel): Promise<string
   const place = 'path' in model ? { path: resolve(context.cwd, model.path) } : model;
   return await interruptible((signal) =>
     ensureModel(place, {
+      root: context.root,
       tool: modelToolPath(context.root),
       folder: context.models,
       signal,
