@@ -97,8 +97,8 @@ describe('what is found', () => {
     expect(bench.steady(stdout).replace(/[0-9a-f]{12}/g, '<digest>')).toMatchInlineSnapshot(`
       "class  arm              ppl  interval   x first  interval     top-1 %  interval     KLD nat  interval
       ----------------------------------------------------------------------------------------------------------
-      prose  exact           3.34  2.95-3.78        -                 100.0  100.0-100.0   0.0000  0.0000-0.0000
-             FAKE_RATE=1000  3.34  2.95-3.78   1.000x  1.000-1.000    100.0  100.0-100.0   0.0000  0.0000-0.0000
+      prose  exact           3.31  2.86-3.83        -                 100.0  100.0-100.0   0.0000  0.0000-0.0000
+             FAKE_RATE=1000  3.31  2.86-3.83   1.000x  1.000-1.000    100.0  100.0-100.0   0.0000  0.0000-0.0000
 
       class  arm             windows  places  prefill digest  texts  tokens  8-grams again  looping  first loop  tok/s (glance)
       -------------------------------------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ describe('what is found', () => {
     const { rates } = await scoreJson(...arms);
     expect(rates?.of).toEqual([{ arm: 'rate=3000', class: 'prose', tokPerSec: expect.closeTo(3000, 0) }]);
     expect(await refusal('--arm', 'rate=17', '--run', 'latest')).toMatch(
-      /^2: --run latest: measured none of these arms on this engine and model$/,
+      /^2: rota: --run latest: measured none of these arms on this engine and model$/,
     );
   });
 
@@ -170,36 +170,36 @@ describe('what is refused, in a line', () => {
         .then(({ exitCode, stderr }) => `${exitCode}: ${stderr}`),
     ]);
     expect(lines.join('\n')).toMatchInlineSnapshot(`
-      "2: --arm: shfit: the engine has no such knob; did you mean "shift"?
-      2: --arm: "shift" is no knob; write exact, or NAME=VALUE with commas between, such as route-bias=1.0
-      2: --arm: shift is given twice
-      2: --arm: exact is the same setting as rate=2000; keep one of them
-      2: -k: shift is lossy, so it cannot be common to all; give it to an arm: --arm shift=…
-      2: --context: leaves nothing to count; at most 18 of a window of 20
-      2: --text: "code" names no text; write CLASS=FILE, such as prose=held-out.txt
-      2: --text: cannot open none.txt: no such file or folder
+      "2: rota: --arm: shfit: the engine has no such knob; did you mean "shift"?
+      2: rota: --arm: "shift" is no knob; write exact, or NAME=VALUE with commas between, such as route-bias=1.0
+      2: rota: --arm: shift is given twice
+      2: rota: --arm: exact is the same setting as rate=2000; keep one of them
+      2: rota: -k: shift is lossy, so it cannot be common to all; give it to an arm: --arm shift=…
+      2: rota: --context: leaves nothing to count; at most 18 of a window of 20
+      2: rota: --text: "code" names no text; write CLASS=FILE, such as prose=held-out.txt
+      2: rota: --text: cannot open none.txt: no such file or folder
       2: prose.txt: has 276 tokens, a window takes 999 of them; give a longer text or a smaller --window
       2: <bench>/none.gguf: no such model; name a file or folder that exists
-      2: --reference: shift: expected a whole number, got "x"
+      2: rota: --reference: shift: expected a whole number, got "x"
       2: rota: option '--rows <kind>' argument 'both' is invalid. Allowed choices are decode, prompt; see rota score --help
-      2: --class: is for the bundled texts; leave out --text or --class
-      2: --class: there is no text "proes"; did you mean "prose"?"
+      2: rota: --class: is for the bundled texts; leave out --text or --class
+      2: rota: --class: there is no text "proes"; did you mean "prose"?"
     `);
   });
 
   it('a reference with other words, by its tokenizer and by its vocabulary', async () => {
     bench.write('other.gguf', header(tokenizerKeys(['o t'])));
     expect(await refusal('--reference', 'other.gguf')).toMatchInlineSnapshot(
-      `"2: --reference: the reference cuts the text of prose into other tokens (280, not 276); distributions over different words cannot be compared"`,
+      `"2: rota: --reference: the reference cuts the text of prose into other tokens (280, not 276); distributions over different words cannot be compared"`,
     );
     expect(await refusal('--reference', 'play=other-vocabulary')).toMatchInlineSnapshot(
-      `"2: --reference: the reference has a vocabulary of 300, exact one of 256; distributions over different words cannot be compared"`,
+      `"2: rota: --reference: the reference has a vocabulary of 300, exact one of 256; distributions over different words cannot be compared"`,
     );
   });
 
   it('a window that does not fit, an engine that reads prompts only, logits that are none', async () => {
     expect(await refusal('--arm', 'play=short-context')).toMatchInlineSnapshot(
-      `"2: --window: the engine refuses a window: 20 tokens, the context holds 16 (--ctx); take smaller windows, or give the arm a longer context"`,
+      `"2: rota: --window: the engine refuses a window: 20 tokens, the context holds 16 (--ctx); take smaller windows, or give the arm a longer context"`,
     );
     expect(await refusal('--arm', 'play=swallows-fields')).toMatchInlineSnapshot(
       `"3: rota: play=swallows-fields: the engine does not say where its prompt ended, so it may have read the whole text as one; use --rows prompt"`,

@@ -88,6 +88,6 @@ test('a window that is longer than the context', async () => {
   const short = await run('-k', 'ctx=16');
   expect([short.exitCode, short.stderr.split('\n').at(-1)]).toEqual([
     2,
-    '--window: the engine refuses a window: 24 tokens, the context holds 16 (--ctx); take smaller windows, or give the arm a longer context',
+    'rota: --window: the engine refuses a window: 24 tokens, the context holds 16 (--ctx); take smaller windows, or give the arm a longer context',
   ]);
 });

@@ -20,7 +20,7 @@ export function estimateOf(values: readonly number[]): Estimate | null {
   };
 }
 
-/** A t interval knows nothing of what a share or a divergence can be. */
+/** A t interval knows nothing of what a share, a loss or a divergence can be. */
 function within(estimate: Estimate | null, low: number, high: number): Estimate | null {
   if (estimate === null || estimate.interval === null) return estimate;
   const [from, to] = estimate.interval;
@@ -64,7 +64,7 @@ export function summarise({
   texts,
   prefillSha256,
 }: ClassWindows): ClassScore | null {
-  const perplexity = estimateOf(own.map(lossOf));
+  const perplexity = within(estimateOf(own.map(lossOf)), 0, Number.POSITIVE_INFINITY);
   const sameTop1 = within(estimateOf(own.map(top1Of)), 0, 1);
   if (perplexity === null || sameTop1 === null) return null;
   const isPaired =

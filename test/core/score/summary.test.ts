@@ -73,10 +73,14 @@ test('one window has a value and no interval; a divergence that one window lacks
   expect(summarise({ class: 'prose', own: [], first: null, ...none })).toBeNull();
 });
 
-test('a share and a divergence keep to what they can be, whatever the t interval says', () => {
-  const wide = [window(0, { sameTop1: 0, divergence: 0 }), window(1, { sameTop1: 10, divergence: 30 })];
+test('a share, a perplexity and a divergence keep to what they can be, whatever the t interval says', () => {
+  const wide = [
+    window(0, { sameTop1: 0, divergence: 0, negLogLikelihood: 0 }),
+    window(1, { sameTop1: 10, divergence: 30 }),
+  ];
   expect(summarise({ class: 'prose', own: wide, first: null, ...none })).toMatchObject({
     sameTop1: { value: 0.5, interval: [0, 1] },
+    perplexity: { interval: [1, expect.any(Number)] },
     divergence: { interval: [0, expect.any(Number)] },
   });
 });
