@@ -42,7 +42,8 @@ export const hasCertificates = (results: string): boolean => existsSync(folderOf
 export function writeCertificate(results: string, certificate: Certificate): string {
   makeFolder(folderOf(results));
   const file = path.join(folderOf(results), `${certificate.run}.json`);
-  writeWhole(file, stableJson(certificate));
+  // All of the run is done by then: going on only makes the verdict and this again.
+  writeWhole(file, stableJson(certificate), `rota resume ${certificate.run}`);
   return file;
 }
 

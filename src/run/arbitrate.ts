@@ -111,9 +111,11 @@ async function measureGaps(
         ...context.promptIds(engine.arm.model, prompt),
         ...(own.result.ids ?? []).slice(0, index),
       ];
-      const [base, arm] = [own, other.window].map((window) => window.result.ids?.[index] ?? 0);
-      const baseScore = await ask(context, engine, { tokens: [...before, base ?? 0] });
-      const armScore = await ask(context, engine, { tokens: [...before, arm ?? 0] });
+      const [base, arm] = [own.result.ids?.[index], other.window.result.ids?.[index]];
+      // One of them is the beginning of the other: there are no two tokens to ask about.
+      if (base === undefined || arm === undefined) continue;
+      const baseScore = await ask(context, engine, { tokens: [...before, base] });
+      const armScore = await ask(context, engine, { tokens: [...before, arm] });
       const [baseLogprob, armLogprob] = [baseScore, armScore].map((score) => score?.logprobs.at(-1));
       if (baseLogprob === undefined || armLogprob === undefined) return;
       const where = { run: engine.run, arm: other.arm, class: own.class, prompt: own.prompt, index };

@@ -5,7 +5,7 @@ import { rerunsOf } from '../core/design/guard.ts';
 import type { Plan, PlannedRun } from '../core/records/plan.ts';
 import { decisionAfter } from '../core/verdict/decide.ts';
 import { leftOutArms } from '../core/verdict/looks.ts';
-import { decisionsOf, replay, runsLeftInPlan, spoiltTries } from '../core/verdict/replay.ts';
+import { decisionsOf, goodAttempts, replay, runsLeftInPlan, spoiltTries } from '../core/verdict/replay.ts';
 import { utcOf } from '../machine/clock.ts';
 import type { SessionContext } from './context.ts';
 import type { Interrupted } from './interrupts.ts';
@@ -21,7 +21,7 @@ export type BlocksOutcome =
   | { readonly status: 'interrupted'; readonly interrupted: Interrupted };
 
 export function runsDone(plan: Plan, events: SessionContext['journal']['events']): Set<string> {
-  return new Set(replay(plan, events).runs.flatMap((run) => (run.ok === null ? [] : [run.planned.id])));
+  return new Set(goodAttempts(replay(plan, events)).map(({ planned }) => planned.id));
 }
 
 interface Tally {

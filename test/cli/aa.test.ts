@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Bench, createBench } from './helpers/rota.ts';
@@ -61,4 +61,23 @@ it('measures an engine against itself, keeps a certificate, and later plans reck
     written(change);
     expect(await source(), JSON.stringify(change)).toContain('not measured here');
   }
+}, 120_000);
+
+it('certifies when it is finished by rota resume, as by itself', async () => {
+  const words = ['aa', 'fake', 'model.gguf', '--blocks', '4', '--max-new', '8', '--json', '--share-machine'];
+  const run = await bench.rota(...words);
+  expect([0, 5]).toContain(run.exitCode);
+  const { run: name, utc } = JSON.parse(run.stdout);
+  const folder = bench.path(join('results', name));
+  const certificate = bench.path(join('results', 'certificates', `${name}.json`));
+  // Killed before its last run began: what the journal had then is all there is.
+  const journal = readFileSync(join(folder, 'journal.jsonl'), 'utf8').split('\n');
+  const last = journal.findLastIndex((line) => line.includes('"type":"run_start"'));
+  writeFileSync(join(folder, 'journal.jsonl'), `${journal.slice(0, last).join('\n')}\n`);
+  for (const file of [join(folder, 'verdict.json'), certificate]) rmSync(file);
+  const resumed = await bench.rota('resume', name, '--json', '--share-machine');
+  expect([0, 5]).toContain(resumed.exitCode);
+  expect(resumed.stderr).toContain('1 of 8 runs are left');
+  expect(JSON.parse(resumed.stdout)).toMatchObject({ schemaVersion: 1, run: name, utc, blocks: 4 });
+  expect(JSON.parse(readFileSync(certificate, 'utf8'))).toEqual(JSON.parse(resumed.stdout));
 }, 120_000);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { judgeGate } from '../../src/core/gate/gate.ts';
 import { speedRule } from '../../src/core/gate/speed-rule.ts';
-import type { GateSide } from '../../src/core/gate/subject.ts';
+import { type GateSide, gateSide } from '../../src/core/gate/subject.ts';
 import { createRng } from '../../src/core/rng.ts';
 import { annotation, SUMMARY_BYTES, stepSummary } from '../../src/report/gate/github.ts';
 import { gateJunit, xml } from '../../src/report/gate/junit.ts';
@@ -20,7 +20,7 @@ const quiet: RecordOptions = {
 
 function side(options: RecordOptions = {}): GateSide {
   const record = makeRecord({ ...quiet, ...options });
-  return { name: 'folder', ...record, verdict: verdictOf(record) };
+  return gateSide({ name: 'folder', ...record, verdict: verdictOf(record) });
 }
 
 const gated = (run: RecordOptions, baseline: RecordOptions = {}, allow = {}) =>

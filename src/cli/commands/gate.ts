@@ -8,7 +8,7 @@ import {
   type GateFinding,
   judgeGate,
 } from '../../core/gate/gate.ts';
-import type { GateSide } from '../../core/gate/subject.ts';
+import { type GateSide, gateSide } from '../../core/gate/subject.ts';
 import { stableJson } from '../../core/stable-json.ts';
 import { annotation, stepSummary } from '../../report/gate/github.ts';
 import { gateJunit } from '../../report/gate/junit.ts';
@@ -37,7 +37,7 @@ export function gateCommand(context: Context) {
     .option('--ascii', 'a table without line-drawing characters')
     .addHelpText(
       'after',
-      '\nOn GitHub an annotation and a step summary are written too.\n\nExample:\n  rota gate latest --against results/reference/base --margin 2% --junit gate.xml',
+      '\nOn GitHub an annotation and a step summary are written too.\n\nExample:\n  rota gate latest --against RUN --margin 2% --junit gate.xml\nRUN is one that rota results lists, or a path.',
     )
     .action((word, options) => {
       const run = sideOf(context, word);
@@ -62,7 +62,7 @@ export function gateCommand(context: Context) {
 /** From the journal alone: a verdict.json that was written by hand decides nothing. */
 function sideOf(context: Context, word: string): GateSide {
   const folder = findRun(context.results, word);
-  return { name: folder.name, ...deriveRecord(folder) };
+  return gateSide({ name: folder.name, ...deriveRecord(folder) });
 }
 
 function shareOf(word: string): number {

@@ -1,6 +1,10 @@
 // rota resume [RUN]: does what an interrupted or killed run still misses.
 import { Command } from '@commander-js/extra-typings';
+import type { Plan } from '../../core/records/plan.ts';
+import type { Verdict } from '../../core/records/verdict.ts';
 import { findRun } from '../../results/list.ts';
+import { readPlan } from '../../results/read.ts';
+import { certify, hasIdenticalArms } from '../certify.ts';
 import type { Context } from '../context.ts';
 import { runFolderSession } from '../measure.ts';
 
@@ -9,16 +13,16 @@ export function resumeCommand(context: Context) {
     .description('finish an interrupted run; a run that was not finished is repeated whole')
     .argument('[run]', 'latest, or a run as rota results lists it', 'latest')
     .option('--share-machine', 'although another rota measures on this machine')
-    .option('--json', 'the verdict as JSON')
+    .option('--json', 'the verdict (of rota aa: the certificate) as JSON')
     .option('--ascii', 'a table without line-drawing characters')
     .addHelpText('after', '\nExample:\n  rota resume latest')
     .action(async (word, options) => {
       const folder = findRun(context.results, word);
-      await runFolderSession(
-        context,
-        folder,
-        { command: `rota resume ${folder.name}`, resumed: true },
-        options,
-      );
+      const command = `rota resume ${folder.name}`;
+      const certifies = hasIdenticalArms(readPlan(folder));
+      const onVerdict = (plan: Plan, verdict: Verdict): void =>
+        certify(context, { plan, verdict, folder }, options.json === true);
+      const what = { command, resumed: true, ...(certifies ? { onVerdict } : {}) };
+      await runFolderSession(context, folder, what, options);
     });
 }

@@ -4,14 +4,29 @@ import type { JournalEvent } from '../records/journal.ts';
 import { machineKeyOf } from '../records/machine-key.ts';
 import type { Plan } from '../records/plan.ts';
 import type { ArmClassVerdict, Verdict } from '../records/verdict.ts';
-import { replay } from '../verdict/replay.ts';
+import { type Attempt, goodAttempts, replay } from '../verdict/replay.ts';
 
 export interface GateSide {
   /** The folder's name. */
   readonly name: string;
   readonly plan: Plan;
   readonly verdict: Verdict;
+  /** Keys of the machine cards of its sessions. */
+  readonly machines: readonly (string | null)[];
+  readonly good: readonly Attempt[];
+}
+
+/** Reads the journal once. */
+export function gateSide(record: {
+  readonly name: string;
+  readonly plan: Plan;
+  readonly verdict: Verdict;
   readonly events: readonly JournalEvent[];
+}): GateSide {
+  const { name, plan, verdict, events } = record;
+  const found = replay(plan, events);
+  const machines = [...new Set(found.sessions.map(({ machine }) => machineKeyOf(machine)))];
+  return { name, plan, verdict, machines, good: goodAttempts(found) };
 }
 
 /** Only runs with the same key may be compared: anything else compares machines, models or questions. */
@@ -30,31 +45,21 @@ export interface ArmFacts {
   readonly sizes: Readonly<Record<string, number>>;
 }
 
-export function keyOf({ plan, events, verdict }: GateSide): GateKey {
-  const machines = new Set(
-    events.flatMap((event) => (event.type === 'session' ? [machineKeyOf(event.machine)] : [])),
-  );
+export function keyOf({ plan, verdict, machines, good }: GateSide): GateKey {
   const [machine = null] = machines;
-  const weights = Object.fromEntries(
-    plan.arms.map(({ name }) => [name, readyOf(plan, events, name)?.fingerprint ?? null]),
-  );
+  const readyOf = (arm: string) =>
+    good.find(({ planned, ready }) => planned.arm === arm && ready !== null)?.ready;
+  const weights = Object.fromEntries(plan.arms.map(({ name }) => [name, readyOf(name)?.fingerprint ?? null]));
   return {
-    machine: machines.size === 1 ? machine : null,
+    machine: machines.length === 1 ? machine : null,
     weights,
     protocol: plan.protocolSha256,
     device: verdict.device,
   };
 }
 
-function readyOf(plan: Plan, events: readonly JournalEvent[], arm: string) {
-  const runs = replay(plan, events).runs.filter(({ planned }) => planned.arm === arm);
-  return runs.find(({ ok }) => ok !== null && ok.ready !== null)?.ok?.ready ?? null;
-}
-
-export function armFacts({ plan, events }: GateSide, arm: string): ArmFacts {
-  const runs = replay(plan, events).runs.flatMap(({ planned, ok }) =>
-    planned.arm === arm && ok !== null ? [ok] : [],
-  );
+export function armFacts({ good }: GateSide, arm: string): ArmFacts {
+  const runs = good.filter(({ planned }) => planned.arm === arm);
   const prefill: Record<string, string> = {};
   for (const score of runs.flatMap((run) => run.scores)) {
     const key = `${score.class} ${score.prompt}`;

@@ -4,7 +4,7 @@ import type { Decision, JournalEvent } from '../records/journal.ts';
 import type { Plan } from '../records/plan.ts';
 import { classRun } from './aggregate.ts';
 import { decideAfter, leftOutArms } from './looks.ts';
-import { decisionsOf, replay } from './replay.ts';
+import { decisionsOf, goodAttempts, replay } from './replay.ts';
 import { rateTables } from './speed-section.ts';
 
 /** Null where the plan has nothing to decide after this block, or it was decided already, or all is over. */
@@ -12,7 +12,7 @@ export function decisionAfter(plan: Plan, events: readonly JournalEvent[], block
   if (plan.stop === undefined && plan.sweep === undefined) return null;
   const decisions = decisionsOf(events);
   if (decisions.some(({ afterBlock, stop }) => stop || afterBlock === block)) return null;
-  const ok = replay(plan, events).runs.flatMap((run) => (run.ok === null ? [] : [run.ok]));
+  const ok = goodAttempts(replay(plan, events));
   const runsOf = (arm: string, name: string) =>
     ok.filter(({ planned }) => planned.arm === arm).map((attempt) => classRun(plan, attempt, name));
   const screen = plan.sweep?.screen ?? 0;

@@ -9,7 +9,7 @@ import { slopeOf } from '../stats/slope.ts';
 import { spreadBound } from '../stats/spread.ts';
 import { tTwoSided } from '../stats/student.ts';
 import { type ClassRun, classRun } from './aggregate.ts';
-import { replay } from './replay.ts';
+import { goodAttempts, replay } from './replay.ts';
 
 /** Effects of the table, as shares of the speed. */
 const SHARES = [0.01, 0.02, 0.03, 0.05, 0.1];
@@ -22,7 +22,7 @@ export function noiseFloor(
   plan: Plan,
   events: readonly JournalEvent[],
 ): Pick<Certificate, 'blocks' | 'classes' | 'alarm'> | null {
-  const ok = replay(plan, events).runs.flatMap((run) => (run.ok === null ? [] : [run.ok]));
+  const ok = goodAttempts(replay(plan, events));
   const classes = plan.workloads.map(({ class: name }) =>
     classNoise(
       plan,

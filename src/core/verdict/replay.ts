@@ -11,6 +11,8 @@ type Of<T extends JournalEvent['type']> = Extract<JournalEvent, { type: T }>;
 /** One start of an engine for a planned run. */
 export interface Attempt {
   readonly planned: PlannedRun;
+  /** Its place among the starts of all runs. */
+  readonly started: number;
   readonly ready: EngineReady | null;
   readonly loadMs: number | null;
   readonly warmup: Of<'warmup_end'> | null;
@@ -46,11 +48,12 @@ export interface Replay {
 
 type Draft = { -readonly [K in keyof Attempt]: Attempt[K] } & { windows: Window[]; scores: Of<'score'>[] };
 
-function newDraft(planned: PlannedRun): Draft {
+function newDraft(planned: PlannedRun, started: number): Draft {
   return {
     planned,
     before: null,
     after: null,
+    started,
     ready: null,
     loadMs: null,
     warmup: null,
@@ -116,6 +119,11 @@ function outcomeOf(planned: PlannedRun, attempts: readonly Attempt[]): Replay['r
   return { planned, attempts, ok };
 }
 
+/** Of every run that has one the attempt that counts, in the order of the plan. */
+export function goodAttempts({ runs }: Pick<Replay, 'runs'>): Attempt[] {
+  return runs.flatMap(({ ok }) => (ok === null ? [] : [ok]));
+}
+
 /** Throws InvalidRecordError when the journal speaks of runs that were not planned or had not started. */
 export function replay(plan: Plan, events: readonly JournalEvent[]): Replay {
   const attempts = new Map<string, Draft[]>(plan.runs.map((run) => [run.id, []]));
@@ -123,6 +131,7 @@ export function replay(plan: Plan, events: readonly JournalEvent[]): Replay {
   const open = new Map<string, Draft>();
   /** Before a run that has not started yet. */
   let calibrated: Of<'calibration'> | null = null;
+  let starts = 0;
   const started = (event: { readonly type: string; readonly run: string }): Draft => {
     const draft = open.get(event.run);
     if (draft === undefined)
@@ -138,7 +147,7 @@ export function replay(plan: Plan, events: readonly JournalEvent[]): Replay {
             `the journal has a run ${event.run} of arm ${event.arm}, which the plan does not have`,
           );
         }
-        const draft = newDraft(run);
+        const draft = newDraft(run, starts++);
         draft.before = calibrated;
         calibrated = null;
         attempts.get(event.run)?.push(draft);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { JournalEvent } from '../../../src/core/records/journal.ts';
 import type { Plan } from '../../../src/core/records/plan.ts';
 import { executedOrder } from '../../../src/core/verdict/executed.ts';
-import { spoiltTries } from '../../../src/core/verdict/replay.ts';
+import { goodAttempts, replay, spoiltTries } from '../../../src/core/verdict/replay.ts';
 import {
   type Answer,
   makePlan,
@@ -63,7 +63,7 @@ test('a spoilt try is on file and counts nowhere: not in rates, ids, counters or
     ]
   `);
   expect(foreignLoad).toMatchObject({ spoilt: [{ block: 2, try: 1 }], disturbed: [] });
-  expect(executedOrder(events)).toEqual(plan.runs.map(({ id }) => id));
+  expect(executedOrder(goodAttempts(replay(plan, events)))).toEqual(plan.runs.map(({ id }) => id));
   expect([1, 2].map((block) => spoiltTries(events, block))).toEqual([0, 1]);
 });
 
