@@ -1,6 +1,7 @@
 // The columns of a verdict's two tables: speed and work. Knows what a cell says, not how a table is drawn.
 
-import type { ArmClassVerdict, OutputEvidence, Verdict } from '../core/records/verdict.ts';
+import { type Known, scaled } from '../core/known.ts';
+import type { ArmClassVerdict, OutputEvidence, PassCauses, Verdict } from '../core/records/verdict.ts';
 import { signed, signedPercent } from '../core/verdict/cost.ts';
 import { ratioParts } from '../core/verdict/lines.ts';
 import { count, megabytes, NOT_KNOWN, number, share, signedNumber } from './format.ts';
@@ -63,6 +64,48 @@ export function workColumns(verdict: Verdict): Column[] {
     right('ceiling tok/s', (row) => number(row.ceilingTokPerSec)),
     right('of it', (row) => share(row.ceilingShare)),
   ];
+}
+
+/** Where the time of a pass went, what a token had to be read for, and what it cost: only the columns that somebody measured. */
+export function costColumns(verdict: Verdict): Column[] {
+  const some = (of: (row: ArmClassVerdict) => unknown): boolean =>
+    verdict.arms.some((row) => (of(row) ?? null) !== null);
+  const cause = (head: string, name: keyof PassCauses): Column[] =>
+    some(({ causes }) => causes?.[name]) ? [right(head, ({ causes }) => number(causes?.[name] ?? null))] : [];
+  const columns = [
+    ...cause('draft ms', 'draft'),
+    ...cause('dense', 'dense'),
+    ...cause('CPU pool', 'pool'),
+    ...cause('file wait', 'fileWait'),
+    ...cause('other', 'other'),
+    ...(some(memoryRate) ? [right('host GB/s', (row) => gigabytes(memoryRate(row)))] : []),
+    ...(some(({ fileBytesPerToken: bytes }) => bytes || null)
+      ? [
+          right('file MB/token', (row) => megabytes(row.fileBytesPerToken ?? null)),
+          right('file GB/s', (row) => gigabytes(fileRate(row))),
+        ]
+      : []),
+    ...(some(({ binds }) => binds)
+      ? [left('binds', ({ binds }) => (binds === 'host memory' ? 'host' : (binds ?? NOT_KNOWN)))]
+      : []),
+    ...(some(({ joulesPerToken }) => joulesPerToken)
+      ? [right('J/token ≈', (row) => number(row.joulesPerToken ?? null))]
+      : []),
+  ];
+  return columns.length === 0 ? [] : [CLASS, ARM, ...columns];
+}
+
+const gigabytes = (bytesPerSec: number | null): string => number(scaled(bytesPerSec, 1e-9));
+
+/** Bytes a second that a rate of tokens asks of the memory; what a file delivered is charged to the file alone, as in the ceiling. */
+function memoryRate({ tokPerSec, hostBytesPerToken: host, fileBytesPerToken: file }: ArmClassVerdict): Known {
+  return tokPerSec === null || host === null || (file ?? null) === null
+    ? null
+    : tokPerSec * (host - (file ?? 0));
+}
+
+function fileRate({ tokPerSec, fileBytesPerToken: file }: ArmClassVerdict): Known {
+  return tokPerSec === null ? null : scaled(file ?? null, tokPerSec);
 }
 
 /** Whether an arm says the same, and why it is faster: nothing to show where no arm was held against the baseline. */

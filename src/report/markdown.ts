@@ -3,8 +3,16 @@
 import type { Plan } from '../core/records/plan.ts';
 import type { Verdict } from '../core/records/verdict.ts';
 import { calibrationText } from '../core/verdict/calibration.ts';
-import { type Column, outputColumns, speedColumns, workColumns } from './columns.ts';
-import { backgroundTexts, componentText, decisionTexts, legend, namedLines, summary } from './terminal.ts';
+import { type Column, costColumns, outputColumns, speedColumns, workColumns } from './columns.ts';
+import {
+  backgroundTexts,
+  boundLines,
+  componentText,
+  decisionTexts,
+  legend,
+  namedLines,
+  summary,
+} from './terminal.ts';
 
 export function markdownReport(plan: Plan, verdict: Verdict): string {
   const parts = [
@@ -12,9 +20,13 @@ export function markdownReport(plan: Plan, verdict: Verdict): string {
     summary(plan, verdict).map(escaped).join(' · '),
     table(speedColumns(), verdict),
     table(workColumns(verdict), verdict),
+    costColumns(verdict).length === 0 ? '' : table(costColumns(verdict), verdict),
     outputColumns(verdict).length === 0 ? '' : table(outputColumns(verdict), verdict),
     namedLines(verdict)
       .map(({ name, line }) => `- **${escaped(name)}**: ${escaped(line)}`)
+      .join('\n'),
+    boundLines(verdict)
+      .map(({ arm, line }) => `- what bounds **${escaped(arm)}**: ${escaped(line)}`)
       .join('\n'),
     escaped(componentText(verdict) ?? ''),
     backgroundTexts(verdict).map(escaped).join('\n\n'),

@@ -31,13 +31,14 @@ const ASCII: Readonly<Record<string, string>> = {
   '≤': '<=',
   '≥': '>=',
   '≠': '!=',
+  '≈': '~',
   '→': '->',
   Δ: 'd',
 };
 
 /** Only the characters that Rota itself writes are replaced; a user's own words stay what they are. */
 export function inLook(text: string, look: Look): string {
-  return look.ascii ? text.replace(/[×–—−─·…’≤≥≠→Δ]/g, (character) => ASCII[character] ?? character) : text;
+  return look.ascii ? text.replace(/[×–—−─·…’≤≥≠≈→Δ]/g, (character) => ASCII[character] ?? character) : text;
 }
 
 /** Folds words at the width; continued lines are indented. A word that is too long stays whole. */

@@ -5,7 +5,7 @@ import type { ArmClassVerdict, Verdict } from '../core/records/verdict.ts';
 import { calibrationText } from '../core/verdict/calibration.ts';
 import { percent, plural } from '../core/verdict/lines.ts';
 import { FAMILY_ALPHA } from '../core/verdict/speed.ts';
-import { type Column, outputColumns, speedColumns, workColumns } from './columns.ts';
+import { type Column, costColumns, outputColumns, speedColumns, workColumns } from './columns.ts';
 import { gigabytesPerSecond, share } from './format.ts';
 import { fold, inLook, type Look, type Paint } from './paint.ts';
 import { drawTable } from './table.ts';
@@ -20,9 +20,11 @@ export function terminalReport(plan: Plan, verdict: Verdict, look: Look): string
     header(plan, verdict, look),
     table(speedColumns()),
     table(workColumns(verdict)),
+    costColumns(verdict).length === 0 ? '' : table(costColumns(verdict)),
     outputColumns(verdict).length === 0 ? '' : table(outputColumns(verdict)),
     lines(verdict, look),
     background(verdict, look),
+    bounds(verdict, look),
     components(verdict, look),
     calibration(verdict, look),
     decisions(verdict, look),
@@ -102,6 +104,20 @@ export function namedLines({ arms, headlines }: Verdict): NamedLine[] {
   ];
 }
 
+/** What bounds each arm that anything is known of. */
+export function boundLines({ bounds: all }: Verdict): NonNullable<Verdict['bounds']> {
+  return (all ?? []).filter(({ line }) => line !== '');
+}
+
+function bounds(verdict: Verdict, look: Look): string {
+  const all = boundLines(verdict);
+  const width = Math.max(0, ...all.map(({ arm }) => arm.length));
+  const texts = all.map(({ arm, line }) =>
+    fold(`${arm.padEnd(width)}  ${line}`, look.width, ' '.repeat(width + 2)),
+  );
+  return texts.length === 0 ? '' : [look.paint.dim('what bounds each arm'), ...texts].join('\n');
+}
+
 function decisions(verdict: Verdict, look: Look): string {
   return decisionTexts(verdict)
     .map((text) => fold(text, look.width, '  '))
@@ -157,12 +173,21 @@ export function legend(verdict: Verdict): string {
     `× base: paired by block; interval at the level at which ${decidedBy(verdict)} decides it (${share(1 - FAMILY_ALPHA).replace('.0', '')} over ${plural(compared, 'comparison')})`,
     ...(verdict.headlines.length === 0 ? [] : ['all classes: each with the same weight']),
     'MB: a million bytes',
+    'host, file GB/s: what the rate asks of the measured bandwidths; binds: which takes longest',
+    ...(verdict.arms.some(({ causes }) => causes !== undefined)
+      ? ['draft, dense, CPU pool, file wait, other: milliseconds of a pass, which do not overlap']
+      : []),
+    ...(verdict.arms.some(({ joulesPerToken }) => joulesPerToken !== undefined) ? [ENERGY_NOTE] : []),
     'ceiling: bytes per token over the measured bandwidth of the channel that takes longest',
     "Δ tokens: answers up to the end token, less the baseline's · ppl, top-1: perplexity against the baseline and places with the same likeliest token, in fixed texts that were not measured",
     'Δln tok/s = Δln tok/pass − Δln ms/pass',
     'L0 same output, L1 same tokens by another path, L2 rounding, L3 changed, LX not verified',
   ].join(' · ');
 }
+
+/** What an energy is, wherever one is shown. */
+export const ENERGY_NOTE =
+  'J/token ≈: an estimate: sampled power of the GPUs times the time of the measured windows, prefill included, over all tokens';
 
 /** The procedures that were used. */
 function decidedBy({ arms }: Verdict): string {

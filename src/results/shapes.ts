@@ -77,14 +77,20 @@ const row = z.object({
   prefillTokPerSec: known,
   ttftMs: known,
   loadS: known,
+  causes: z
+    .object({ draft: known, dense: known, pool: known, fileWait: known, other: number })
+    .exactOptional(),
   hostBytesPerToken: known,
   deviceBytesPerToken: known,
+  fileBytesPerToken: known.exactOptional(),
   ceilingTokPerSec: known,
+  binds: z.enum(['host memory', 'file']).exactOptional(),
   ceilingShare: known,
   lookups: z.object({ ...lookups, total: known }),
   rows: known,
   passes: known,
   acceptance: known,
+  joulesPerToken: number.exactOptional(),
   blocks: count,
   idsSha256: knownText,
   command: text,
@@ -145,6 +151,10 @@ const verdict = z.object({
   calibration: calibration.exactOptional(),
   background: backgroundFinding.exactOptional(),
   warnings: texts,
+  bounds: z
+    .array(z.object({ arm: text, line: text }))
+    .readonly()
+    .exactOptional(),
   journalSha256: text,
 }) satisfies z.ZodType<Verdict>;
 

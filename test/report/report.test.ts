@@ -2,40 +2,9 @@
 
 import pc from 'picocolors';
 import { expect, test } from 'vitest';
-import { jsonReport, reportJson } from '../../src/report/json.ts';
 import { markdownReport } from '../../src/report/markdown.ts';
-import { inLook, type Look, NO_PAINT } from '../../src/report/paint.ts';
-import { terminalReport } from '../../src/report/terminal.ts';
-import { makeRecord, type RecordOptions, verdictOf } from '../core/verdict/record.ts';
-
-const LOOK: Look = { paint: NO_PAINT, ascii: false, width: 120 };
-
-/** Four arms in three classes, as an evening's work would give. */
-const evening: RecordOptions = {
-  arms: ['base', 'ram', 't1', 'bias'],
-  classes: ['enumeration', 'prose', 'code'],
-  arm: (name) => (name === 'bias' ? { lossyKnobs: ['route-bias'] } : {}),
-  ceilings: [200e6, 1.9e9],
-  answer: ({ arm, class: name, block }) => {
-    const rate = { enumeration: 310, prose: 201, code: 240 }[name] ?? 1;
-    const factor = { base: 1, ram: 2.31, t1: 0.62, bias: 1.3 }[arm] ?? 1;
-    const ids = arm === 'bias' ? new Array<number>(64).fill(7) : undefined;
-    return {
-      rate: rate * factor * (1 + 0.01 * ((block * arm.length) % 3)),
-      ...(ids === undefined ? {} : { ids }),
-    };
-  },
-};
-
-function made(options: RecordOptions) {
-  const record = makeRecord(options);
-  return { plan: record.plan, verdict: verdictOf(record) };
-}
-
-const terminal = (options: RecordOptions, look = LOOK): string => {
-  const { plan, verdict } = made(options);
-  return terminalReport(plan, verdict, look);
-};
+import { inLook } from '../../src/report/paint.ts';
+import { evening, LOOK, made, terminal } from './helpers/evening.ts';
 
 test('the whole page in a terminal', () => {
   expect(terminal(evening)).toMatchInlineSnapshot(`
@@ -76,6 +45,23 @@ test('the whole page in a terminal', () => {
                  t1       6400  2400     0  3200   800        0     37.5 %    38.3 %          0.159           1400  10.8 %
                  bias     6400  2400     0  3200   800        0     37.5 %    38.3 %          0.159           1400  22.5 %
 
+    class        arm   host GB/s  file MB/token  file GB/s  binds
+    ─────────────────────────────────────────────────────────────
+    enumeration  base      0.045          0.016    0.00497  host
+                 ram       0.102          0.016      0.011  host
+                 t1        0.028          0.016    0.00309  host
+                 bias      0.058          0.016    0.00646  host
+
+    prose        base      0.029          0.016    0.00322  host
+                 ram       0.066          0.016    0.00737  host
+                 t1        0.018          0.016    0.00200  host
+                 bias      0.038          0.016    0.00419  host
+
+    code         base      0.035          0.016    0.00385  host
+                 ram       0.079          0.016    0.00880  host
+                 t1        0.022          0.016    0.00239  host
+                 bias      0.045          0.016    0.00500  host
+
     class        arm   output  other ids  parts at  gap nat  Δ tokens       ppl     top-1  Δln tok/s  = tok/pass  − ms/pass
     ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
     enumeration  base  L0              –         –        –         –         –         –          –           –          –
@@ -106,6 +92,12 @@ test('the whole page in a terminal', () => {
     code · t1           same output, slower: 0.622× (0.613–0.630)
     code · bias         [lossy: route-bias] changed output and 1.30× faster (1.28–1.32): a trade, not a win; unscored
 
+    what bounds each arm
+    base  file 0.00389 of 1.90 GB/s; others 1 % of all cores
+    ram   file 0.00889 of 1.90 GB/s; others 1 % of all cores
+    t1    file 0.00242 of 1.90 GB/s; others 1 % of all cores
+    bias  file 0.00506 of 1.90 GB/s; others 1 % of all cores
+
     spread: enumeration 0.6 % between runs, 0.5 % between blocks, 0 % between requests of a run · prose 0.6 % between runs,
       0.5 % between blocks, 0 % between requests of a run · code 0.6 % between runs, 0.5 % between blocks, 0 % between
       requests of a run
@@ -114,10 +106,11 @@ test('the whole page in a terminal', () => {
 
     tok/s: (tokens − 1) / (last − first token), a run at a time, geometric mean over blocks · × base: paired by block;
       interval at the level at which Dunnett’s test decides it (95 % over 9 comparisons) · all classes: each with the same
-      weight · MB: a million bytes · ceiling: bytes per token over the measured bandwidth of the channel that takes longest
-      · Δ tokens: answers up to the end token, less the baseline's · ppl, top-1: perplexity against the baseline and places
-      with the same likeliest token, in fixed texts that were not measured · Δln tok/s = Δln tok/pass − Δln ms/pass · L0
-      same output, L1 same tokens by another path, L2 rounding, L3 changed, LX not verified
+      weight · MB: a million bytes · host, file GB/s: what the rate asks of the measured bandwidths; binds: which takes
+      longest · ceiling: bytes per token over the measured bandwidth of the channel that takes longest · Δ tokens: answers
+      up to the end token, less the baseline's · ppl, top-1: perplexity against the baseline and places with the same
+      likeliest token, in fixed texts that were not measured · Δln tok/s = Δln tok/pass − Δln ms/pass · L0 same output, L1
+      same tokens by another path, L2 rounding, L3 changed, LX not verified
     "
   `);
 });
@@ -207,6 +200,13 @@ test('Markdown: rows that stay rows, whatever an arm is called', () => {
     | prose | t1 | 6400 | 2400 | 0 | 3200 | 800 | 0 | 37.5 % | 38.3 % | 0.159 | 1400 | 9.0 % |
     | prose | bias | 6400 | 2400 | 0 | 3200 | 800 | 0 | 37.5 % | 38.3 % | 0.159 | 1400 | 18.9 % |
 
+    | class | arm | host GB/s | file MB/token | file GB/s | binds |
+    | --- | --- | ---: | ---: | ---: | --- |
+    | prose | base | 0.029 | 0.016 | 0.00322 | host |
+    | prose | ram | 0.066 | 0.016 | 0.00737 | host |
+    | prose | t1 | 0.018 | 0.016 | 0.00200 | host |
+    | prose | bias | 0.038 | 0.016 | 0.00419 | host |
+
     | class | arm | output | other ids | parts at | gap nat | Δ tokens | ppl | top-1 | Δln tok/s | = tok/pass | − ms/pass |
     | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
     | prose | base | L0 | – | – | – | – | – | – | – | – | – |
@@ -218,61 +218,22 @@ test('Markdown: rows that stay rows, whatever an arm is called', () => {
     - **prose · t1**: same output, slower: 0.622× (0.614–0.629)
     - **prose · bias**: \\[lossy: route-bias\\] changed output and 1.30× faster (1.29–1.31): a trade, not a win; unscored
 
+    - what bounds **base**: file 0.00322 of 1.90 GB/s; others 1 % of all cores
+    - what bounds **ram**: file 0.00737 of 1.90 GB/s; others 1 % of all cores
+    - what bounds **t1**: file 0.00200 of 1.90 GB/s; others 1 % of all cores
+    - what bounds **bias**: file 0.00419 of 1.90 GB/s; others 1 % of all cores
+
     spread: prose 0.6 % between runs, 0.5 % between blocks, 0 % between requests of a run
 
     > measured on the host device: host numbers are not GPU numbers
 
-    <sub>tok/s: (tokens − 1) / (last − first token), a run at a time, geometric mean over blocks · × base: paired by block; interval at the level at which Dunnett’s test decides it (95 % over 3 comparisons) · MB: a million bytes · ceiling: bytes per token over the measured bandwidth of the channel that takes longest · Δ tokens: answers up to the end token, less the baseline's · ppl, top-1: perplexity against the baseline and places with the same likeliest token, in fixed texts that were not measured · Δln tok/s = Δln tok/pass − Δln ms/pass · L0 same output, L1 same tokens by another path, L2 rounding, L3 changed, LX not verified</sub>
+    <sub>tok/s: (tokens − 1) / (last − first token), a run at a time, geometric mean over blocks · × base: paired by block; interval at the level at which Dunnett’s test decides it (95 % over 3 comparisons) · MB: a million bytes · host, file GB/s: what the rate asks of the measured bandwidths; binds: which takes longest · ceiling: bytes per token over the measured bandwidth of the channel that takes longest · Δ tokens: answers up to the end token, less the baseline's · ppl, top-1: perplexity against the baseline and places with the same likeliest token, in fixed texts that were not measured · Δln tok/s = Δln tok/pass − Δln ms/pass · L0 same output, L1 same tokens by another path, L2 rounding, L3 changed, LX not verified</sub>
     "
   `);
   const odd = { ...verdict, arms: verdict.arms.map((row) => ({ ...row, arm: 'a|b*`c`\n<d>' })) };
   const rows = markdownReport(plan, odd)
     .split('\n')
     .filter((line) => line.startsWith('| prose'));
-  expect(rows).toHaveLength(12);
+  expect(rows).toHaveLength(16);
   expect(rows[0]).toContain('a\\|b\\*\\`c\\` \\<d\\>');
-});
-
-test('JSON: the keys that programs may rely on', () => {
-  const { verdict } = made(evening);
-  const json = reportJson(verdict);
-  expect(Object.keys(json)).toEqual([
-    'device',
-    'runs',
-    'arms',
-    'headlines',
-    'components',
-    'executed',
-    'decisions',
-  ]);
-  expect(json.runs[0]).toEqual({ id: 'b1.p1.base', status: 'ok' });
-  expect(Object.keys(json.arms[0] ?? {})).toMatchInlineSnapshot(`
-    [
-      "arm",
-      "class",
-      "output",
-      "speed",
-      "ratio",
-      "test",
-      "robust",
-      "spread",
-      "spreadRatio",
-      "tokPerSec",
-      "tokensPerPass",
-      "msPerPass",
-      "prefillTokPerSec",
-      "ttftMs",
-      "loadS",
-      "hostBytesPerToken",
-      "deviceBytesPerToken",
-      "ceilingTokPerSec",
-      "lookups",
-      "rows",
-      "passes",
-      "idsSha256",
-      "command",
-      "perBlock",
-    ]
-  `);
-  expect(JSON.parse(jsonReport(verdict))).toEqual(JSON.parse(JSON.stringify(json)));
 });

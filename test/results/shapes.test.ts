@@ -12,6 +12,7 @@ import { temporaryFolder } from '../engines/helpers/fake.ts';
 
 const record = makeRecord({
   ...twice,
+  ledger: () => ({ pool: 100 }),
   arm: (name) =>
     name === 'base'
       ? {}
@@ -22,6 +23,7 @@ const record = makeRecord({
           sampling: { temperature: 0, topP: 1, seed: 2 },
           build: { ref: 'v1', commit: 'abc' },
           counting: { file: 'subset', unit: 'blob' },
+          ledgerFlag: '--ledger',
           knobs: { threads: 2, pin: true, slots: '25%' },
         },
 });
@@ -46,7 +48,7 @@ function* damaged(value: Json, at = ''): Generator<{ at: string; copy: Json }> {
 
 /** Parts that may be absent, and those whose names are free. */
 const FREE =
-  /\.(lossy|overrides|lossyInUse|counting|sampling|build|evidence|split|deadKnobs|knobs\.\w+|env\.\w+) gone$/;
+  /(^|\.)(bounds|causes|binds|fileBytesPerToken|joulesPerToken|ledgerFlag|lossy|overrides|lossyInUse|counting|sampling|build|evidence|split|deadKnobs|knobs\.\w+|env\.\w+) gone$/;
 
 test.each([
   ['plan', record.plan, planFault],

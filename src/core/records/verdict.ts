@@ -100,6 +100,19 @@ export interface SpeedSplit {
   readonly msPerPass: number;
 }
 
+/** Milliseconds of a pass by cause: parts that do not overlap. `null`: not told, and then in `other`. */
+export interface PassCauses {
+  /** Drafting, and giving the drafter its context. */
+  readonly draft: number | null;
+  /** The forward outside the routed experts. */
+  readonly dense: number | null;
+  /** The CPU pool computing experts. */
+  readonly pool: number | null;
+  /** Waiting for a file with nothing to compute. */
+  readonly fileWait: number | null;
+  readonly other: number;
+}
+
 export interface ArmClassVerdict {
   readonly arm: string;
   readonly class: string;
@@ -122,15 +135,23 @@ export interface ArmClassVerdict {
   readonly prefillTokPerSec: number | null;
   readonly ttftMs: number | null;
   readonly loadS: number | null;
+  /** Absent: nothing is known but msPerPass. */
+  readonly causes?: PassCauses;
   readonly hostBytesPerToken: number | null;
   readonly deviceBytesPerToken: number | null;
+  /** Of the host's bytes, those read from a file. Absent: written by an older rota. */
+  readonly fileBytesPerToken?: number | null;
   readonly ceilingTokPerSec: number | null;
+  /** The channel whose bytes take longest. Absent: no ceiling. */
+  readonly binds?: 'host memory' | 'file';
   /** tokPerSec / ceilingTokPerSec */
   readonly ceilingShare: number | null;
   readonly lookups: Lookups & { readonly total: number | null };
   readonly rows: number | null;
   readonly passes: number | null;
   readonly acceptance: number | null;
+  /** An estimate from sampled power of the GPUs. Absent: none was sampled. */
+  readonly joulesPerToken?: number;
   readonly blocks: number;
   /** sha256 over the ids of every measured request, in block and prompt order. */
   readonly idsSha256: string | null;
@@ -281,5 +302,7 @@ export interface Verdict {
   readonly background?: BackgroundFinding;
   /** What a reader must know before believing the table: foreign load, not steady, identities that failed. */
   readonly warnings: readonly string[];
+  /** What bounds each arm, all its classes together, in one line. Absent: written by an older rota. */
+  readonly bounds?: readonly { readonly arm: string; readonly line: string }[];
   readonly journalSha256: string;
 }

@@ -1,18 +1,23 @@
-// What bounded an arm, in one line, from the load of its windows and the bytes it moved. Knows windows and ceilings; judges nothing.
+// What bounded an arm, in one line, from its ledger, the load of its windows and the bytes it moved. Judges nothing: the largest part
+// stands first.
 
 import { timing } from '../counters/raw-answer.ts';
+import type { PassCauses } from '../records/verdict.ts';
+import { causesOf, type Ledgered } from '../verdict/causes.ts';
 import type { Window } from '../verdict/replay.ts';
 import type { Bandwidths } from './ceiling.ts';
 
 /**
- * `rota-pool: 1.9 of 2 threads busy; pool 30.1 of 31.8 GB/s; file 0.2 of 1.9 GB/s; others 3 % of all cores; GPU 0 %`. Shares are means
- * over the windows; what nobody reported is left out, so an empty line means that nothing is known.
+ * `CPU pool 62 % of a pass, 38.0 of 130 GB/s; file wait 21 %, 0.200 of 1.90 GB/s; rota-pool: 63.0 of 64 threads busy; others 3 % of all
+ * cores; GPU 0 %`. Shares are means over the windows; what nobody reported is left out, so an empty line means that nothing is known.
  */
-export function boundLine(windows: readonly Window[], bandwidths: Bandwidths): string {
+export function boundLine(all: readonly Ledgered[], bandwidths: Bandwidths): string {
+  const windows = all.map(({ window }) => window);
+  const pool = poolRate(windows, bandwidths.memoryReadBytesPerSec);
+  const file = fileRate(windows, bandwidths.fileReadBytesPerSec);
   return [
+    ...causeParts(causesOf(all), { pool, fileWait: file }),
     ...threadParts(windows),
-    ...poolPart(windows, bandwidths.memoryReadBytesPerSec),
-    ...filePart(windows, bandwidths.fileReadBytesPerSec),
     ...foreignPart(windows),
     ...gpuPart(windows),
   ].join('; ');
@@ -22,6 +27,43 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 const known = (values: readonly (number | null | undefined)[]): number[] =>
   values.filter((value): value is number => typeof value === 'number');
 const mean = (values: readonly number[]): number => sum(values) / values.length;
+
+const CAUSES: Readonly<Record<keyof PassCauses, string>> = {
+  pool: 'CPU pool',
+  fileWait: 'file wait',
+  dense: 'dense half',
+  draft: 'drafts',
+  other: 'other',
+};
+
+/** A part below this share of a pass bounds nothing, unless there is a rate to show: what was read ahead is not waited for. */
+const WORTH_A_WORD = 0.05;
+
+/** The largest part first; a rate whose part nobody timed stands by itself. */
+function causeParts(
+  causes: PassCauses | null,
+  rates: Readonly<Partial<Record<keyof PassCauses, string | null>>>,
+): string[] {
+  const parts = Object.entries(CAUSES).map(([key, name]) => {
+    const cause = key as keyof PassCauses;
+    const moves = cause === 'fileWait' ? 'file' : name;
+    return { name, moves, ms: causes?.[cause] ?? null, rate: rates[cause] ?? null };
+  });
+  const total = sum(known(parts.map(({ ms }) => ms)));
+  const timed = parts
+    .flatMap(({ name, ms, rate }) =>
+      ms === null || (ms < WORTH_A_WORD * total && rate === null) ? [] : [{ name, ms, rate }],
+    )
+    .sort((a, b) => b.ms - a.ms)
+    .map(({ name, ms, rate }, place) => {
+      const share = `${name} ${Math.round((100 * ms) / total)} %${place === 0 ? ' of a pass' : ''}`;
+      return rate === null ? share : `${share}, ${rate}`;
+    });
+  const untimed = parts.flatMap(({ moves, ms, rate }) =>
+    ms === null && rate !== null ? [`${moves} ${rate}`] : [],
+  );
+  return [...timed, ...untimed];
+}
 
 /** Threads that differ by a number at the end are one family; only the two busiest are told. */
 function threadParts(windows: readonly Window[]): string[] {
@@ -49,21 +91,20 @@ const rate = (bytesPerSec: number, ceiling: number | null): string =>
   `${(bytesPerSec / 1e9).toPrecision(3)}${ceiling === null ? '' : ` of ${(ceiling / 1e9).toPrecision(3)}`} GB/s`;
 
 /** Over the pool's own busy time: how near memory it works when it works. */
-function poolPart(windows: readonly Window[], ceiling: number | null): string[] {
-  const bytes = windows.map(({ result }) => timing(result, 'pool_bytes'));
-  const ms = windows.map(({ result }) => timing(result, 'pool_ms'));
-  const [allBytes, allMs] = [known(bytes), known(ms)];
-  if (allBytes.length < windows.length || allMs.length < windows.length || sum(allMs) <= 0) return [];
-  return [`pool ${rate((1000 * sum(allBytes)) / sum(allMs), ceiling)}`];
+function poolRate(windows: readonly Window[], ceiling: number | null): string | null {
+  const bytes = known(windows.map(({ result }) => timing(result, 'pool_bytes')));
+  const ms = known(windows.map(({ result }) => timing(result, 'pool_ms')));
+  if (bytes.length < windows.length || ms.length < windows.length || sum(ms) <= 0) return null;
+  return rate((1000 * sum(bytes)) / sum(ms), ceiling);
 }
 
 /** Over the whole of decode. */
-function filePart(windows: readonly Window[], ceiling: number | null): string[] {
+function fileRate(windows: readonly Window[], ceiling: number | null): string | null {
   const bytes = known(windows.map(({ result }) => result.counters.bytes.file));
   const ms = known(windows.map(({ result }) => result.decodeMs));
   if (bytes.length < windows.length || ms.length < windows.length || sum(ms) <= 0 || sum(bytes) === 0)
-    return [];
-  return [`file ${rate((1000 * sum(bytes)) / sum(ms), ceiling)}`];
+    return null;
+  return rate((1000 * sum(bytes)) / sum(ms), ceiling);
 }
 
 function foreignPart(windows: readonly Window[]): string[] {

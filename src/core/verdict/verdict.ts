@@ -2,14 +2,13 @@
 
 import { commandLine } from '../command-line.ts';
 import { EXIT } from '../errors.ts';
-import { geometricMean, type Known, medianKnown, ratio, scaled } from '../known.ts';
+import { geometricMean, type Known } from '../known.ts';
 import { armLabel, lossyInUse } from '../records/arm-label.ts';
 import type { Decision } from '../records/journal.ts';
-import type { PlannedArm } from '../records/plan.ts';
+import type { Plan, PlannedArm } from '../records/plan.ts';
 import type { ArmClassVerdict, Headline, Verdict } from '../records/verdict.ts';
-import { bytesPerToken, ceilingOf } from '../roofline/ceiling.ts';
 import { deepRounded } from '../stable-json.ts';
-import { type ClassRun, totalsOf } from './aggregate.ts';
+import type { ClassRun } from './aggregate.ts';
 import { besideBaseline, claimedRuns, outputOf } from './beside-baseline.ts';
 import { type Context, contextOf, type VerdictInput } from './context.ts';
 import { costWords } from './cost.ts';
@@ -19,11 +18,12 @@ import { verdictLine } from './lines.ts';
 import { claimBlocks, leftOutArms, spendAfter } from './looks.ts';
 import { headlineOf, speedNotes } from './notes.ts';
 import type { OutputFinding } from './output.ts';
-import { decisionsOf, type Replay, replay } from './replay.ts';
+import { decisionsOf, goodAttempts, type Replay, replay } from './replay.ts';
 import type { SpeedFinding } from './speed.ts';
 import { recordedTest, type SpeedSection, speedSection, spreadInterval } from './speed-section.ts';
 import { isSteadier, type SpreadFinding } from './spread.ts';
 import { brokenWindows, warningsOf } from './warnings.ts';
+import { boundsOf, workOf } from './work.ts';
 
 /**
  * Exit code: an A/B is a measurement, not a gate, so a slower or changed arm is 0. 5: counters contradict themselves. 3: a run
@@ -32,7 +32,7 @@ import { brokenWindows, warningsOf } from './warnings.ts';
 export function computeVerdict(input: VerdictInput): Verdict {
   const { plan, events } = input;
   const record = replay(plan, events);
-  const ok = record.runs.flatMap((run) => (run.ok === null ? [] : [run.ok]));
+  const ok = goodAttempts(record);
   const decisions = decisionsOf(events);
   const leftOut = leftOutArms(decisions);
   const context = contextOf(input, ok, record, leftOut);
@@ -49,7 +49,7 @@ export function computeVerdict(input: VerdictInput): Verdict {
   const complete = record.runs.every((run) => run.ok !== null);
   const { device, noise, machine } = context;
   const { self } = noise;
-  const executed = executedOrder(events);
+  const executed = executedOrder(ok);
   return {
     schemaVersion: 1,
     protocol: plan.protocol,
@@ -74,6 +74,7 @@ export function computeVerdict(input: VerdictInput): Verdict {
     components: section.components.map(deepRounded),
     ceilings: context.bandwidths,
     ...deepRounded(machine),
+    bounds: boundsIn(context),
     warnings: warningsOf({
       plan,
       replay: record,
@@ -102,12 +103,21 @@ function blocksDone({ runs }: Replay, decisions: readonly Decision[]): number {
   return Math.max(whole, ...decisions.map(({ afterBlock }) => afterBlock));
 }
 
+const baselineFirst = (plan: Plan): PlannedArm[] =>
+  [...plan.arms].sort((a, b) => Number(b.name === plan.baseline) - Number(a.name === plan.baseline));
+
+function boundsIn(context: Context): ReturnType<typeof boundsOf> {
+  const { plan } = context.input;
+  const names = baselineFirst(plan).map(({ name }) => name);
+  const runsOf = (arm: string): ClassRun[] =>
+    plan.workloads.flatMap((workload) => claimedRuns(context, arm, workload.class));
+  return boundsOf(names, runsOf, context);
+}
+
 /** Class by class, the baseline first: the arms of a class are read against each other, classes never. */
 function rowsOf(context: Context, section: SpeedSection, alone: SpeedSection | null): ArmClassVerdict[] {
   const { plan } = context.input;
-  const ordered = [...plan.arms].sort(
-    (a, b) => Number(b.name === plan.baseline) - Number(a.name === plan.baseline),
-  );
+  const ordered = baselineFirst(plan);
   return plan.workloads.flatMap(({ class: className }) =>
     ordered.map((arm) => {
       const row = rowOf(context, arm, className, section);
@@ -149,18 +159,14 @@ function baselineOutput({ noise: { self } }: Context): OutputFinding {
 }
 
 function rowOf(context: Context, arm: PlannedArm, className: string, section: SpeedSection): ArmClassVerdict {
-  const { input, bandwidths, device } = context;
+  const { input } = context;
   const speed = section.speed(arm.name, className);
   const spread = section.spread(arm.name, className);
   const robust = speed === undefined ? null : section.robust(arm.name, className);
   const runs = claimedRuns(context, arm.name, className);
   const output = speed === undefined ? baselineOutput(context) : outputOf(context, arm, className);
   const beside = speed === undefined ? {} : besideBaseline(context, arm, className, { output, speed });
-  const totals = totalsOf(runs.flatMap((run) => run.windows));
-  const { counters } = totals;
   const tokPerSec = geometricMean(runs.map((run) => run.tokPerSec));
-  const perToken = bytesPerToken(counters.bytes, totals.decodedTokens, device);
-  const ceiling = ceilingOf(perToken, bandwidths, device)?.tokPerSec ?? null;
   const problem =
     section.screenedOut(arm.name) ??
     runs.find((run) => run.problem !== null)?.problem ??
@@ -175,19 +181,7 @@ function rowOf(context: Context, arm: PlannedArm, className: string, section: Sp
     ...speedFields(speed, spread, steadier),
     robust,
     tokPerSec,
-    tokensPerPass: ratio(totals.tokens, counters.passes),
-    msPerPass: ratio(totals.decodeMs, counters.passes),
-    prefillTokPerSec: scaled(ratio(totals.prefillTokens, totals.prefillMs), 1000),
-    ttftMs: totals.ttftMs,
-    loadS: scaled(medianKnown(runs.map((run) => run.attempt.loadMs)), 1 / 1000),
-    hostBytesPerToken: perToken.host,
-    deviceBytesPerToken: perToken.device,
-    ceilingTokPerSec: ceiling,
-    ceilingShare: ratio(tokPerSec, ceiling),
-    lookups: { ...counters.bySource, total: counters.lookups },
-    rows: counters.rows,
-    passes: counters.passes,
-    acceptance: ratio(counters.accepted, counters.offered),
+    ...workOf(runs, tokPerSec, context),
     blocks: runs.length,
     idsSha256: idsHash(runs, input.sha256),
     command: commandLine(arm.argv, arm.env),

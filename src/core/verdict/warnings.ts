@@ -2,13 +2,13 @@
 
 import { brokenIdentities, type Violation } from '../counters/identities.ts';
 import { ledgerViolations } from '../counters/ledger-sums.ts';
-import { requestOf } from '../counters/raw-answer.ts';
 import { maxKnown } from '../known.ts';
 import type { CountingRule } from '../records/answer.ts';
 import type { Plan } from '../records/plan.ts';
 import type { ArmClassVerdict } from '../records/verdict.ts';
 import { isHostDevice } from '../roofline/ceiling.ts';
 import { calibrationWarnings } from './calibration.ts';
+import { sumsOf } from './causes.ts';
 import { reorderedBlocks } from './executed.ts';
 import { foreignLoadWarnings, mostBy, programsOf } from './foreign-load.ts';
 import { percent, plural } from './lines.ts';
@@ -37,10 +37,9 @@ export function brokenWindows(plan: Plan, runs: readonly Attempt[]): BrokenWindo
   });
 }
 
-function againstLedger({ end }: Attempt, { result }: Window): Violation[] {
-  const request = requestOf(result);
-  const sums = end?.ledger?.windows.find((each) => each.request === request);
-  return sums === undefined ? [] : ledgerViolations(result.counters, sums);
+function againstLedger(attempt: Attempt, window: Window): Violation[] {
+  const sums = sumsOf(attempt, window);
+  return sums === null ? [] : ledgerViolations(window.result.counters, sums);
 }
 
 const measured = (attempt: Attempt): Window[] =>
@@ -189,11 +188,9 @@ function ledgerGaps({ plan, ok }: Facts): string[] {
   const gaps = ok.filter((attempt) => {
     const arm = plan.arms.find(({ name }) => name === attempt.planned.arm);
     if (arm?.ledgerFlag === undefined) return false;
-    const written = new Set(attempt.end?.ledger?.windows.map(({ request }) => request));
-    return measured(attempt).some(({ result }) => {
-      const request = requestOf(result);
-      return (result.counters.passes ?? 0) > 0 && (request === null || !written.has(request));
-    });
+    return measured(attempt).some(
+      (window) => (window.result.counters.passes ?? 0) > 0 && sumsOf(attempt, window) === null,
+    );
   });
   if (gaps.length === 0) return [];
   return [

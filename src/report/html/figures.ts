@@ -1,6 +1,6 @@
 // The figures of a verdict: effects, parts of the speed, bytes against ceilings, lookups by tier. Owns what is drawn, not how.
 
-import type { ArmClassVerdict, Verdict } from '../../core/records/verdict.ts';
+import type { ArmClassVerdict, PassCauses, Verdict } from '../../core/records/verdict.ts';
 import { ratioParts } from '../../core/verdict/lines.ts';
 import { gigabytesPerSecond, megabytes, number, share, signedNumber } from '../format.ts';
 import { figure, key, line, type Part, rect, row, stacked, WIDTH } from './draw.ts';
@@ -94,6 +94,38 @@ export function bytes({ arms, ceilings }: Verdict): string {
   const note = `bytes a decoded token needs; its ceiling is the longest of its channels at the bandwidth measured in the same session: memory ${gigabytesPerSecond(ceilings.memoryReadBytesPerSec)}, file ${gigabytesPerSecond(ceilings.fileReadBytesPerSec)}`;
   return figure('bytes', 'Bytes per token against the ceilings', note, key(names) + body.join(''));
 }
+
+const CAUSES: readonly (readonly [keyof PassCauses, string])[] = [
+  ['draft', 'drafts'],
+  ['dense', 'dense half'],
+  ['pool', 'CPU pool'],
+  ['fileWait', 'file wait'],
+  ['other', 'other'],
+];
+
+/** Milliseconds of a pass by what they went to, as far as the engine tells. */
+export function causes({ arms }: Verdict): string {
+  const names = CAUSES.map(([, name]) => name);
+  const rows = arms.flatMap((arm) => {
+    const { causes: found, msPerPass } = arm;
+    if (msPerPass === null) return [];
+    const told = found ?? { draft: null, dense: null, pool: null, fileWait: null, other: msPerPass };
+    const parts = CAUSES.flatMap(([cause, name]): Part[] => {
+      const value = told[cause];
+      return value === null ? [] : [{ name, value: Math.max(0, value) }];
+    });
+    const text = found === undefined ? 'the engine does not tell its parts' : wordsOf(parts);
+    return [{ arm, parts, text: `${number(msPerPass)} ms a pass; ${text}` }];
+  });
+  if (rows.length === 0) return '';
+  const max = Math.max(...rows.map(({ parts }) => total(parts)));
+  const body = rows.map(({ arm, parts, text }) => row(nameOf(arm), stacked(parts, max, names), text));
+  const note = 'decode of the measured windows; what the parts leave is other';
+  return figure('causes', 'Milliseconds of a pass by cause', note, key(names) + body.join(''));
+}
+
+const wordsOf = (parts: readonly Part[]): string =>
+  parts.map(({ name, value }) => `${name} ${number(value)}`).join(', ');
 
 export function lookups({ arms }: Verdict): string {
   const names = ['hit', 'pcie', 'cpu', 'file', 'skipped'] as const;

@@ -5,14 +5,13 @@ import { armLabel } from '../../core/records/arm-label.ts';
 import type { JournalEvent } from '../../core/records/journal.ts';
 import type { Plan } from '../../core/records/plan.ts';
 import type { ArmClassVerdict, Verdict } from '../../core/records/verdict.ts';
-import { boundLine } from '../../core/roofline/bound.ts';
 import { calibrationText } from '../../core/verdict/calibration.ts';
-import { type Column, outputColumns, speedColumns, workColumns } from '../columns.ts';
+import { type Column, costColumns, outputColumns, speedColumns, workColumns } from '../columns.ts';
 import { NOT_KNOWN, number, share } from '../format.ts';
-import { backgroundTexts, legend, type NamedLine, namedLines, summary } from '../terminal.ts';
+import { backgroundTexts, ENERGY_NOTE, legend, type NamedLine, namedLines, summary } from '../terminal.ts';
 import { escaped, figure, table } from './draw.ts';
-import { bytes, effects, lookups, split } from './figures.ts';
-import { causes, joulesPerToken, measuredRuns, timeline } from './record-figures.ts';
+import { bytes, causes, effects, lookups, split } from './figures.ts';
+import { measuredRuns, timeline } from './record-figures.ts';
 import { STYLE } from './style.ts';
 
 export function htmlReport(plan: Plan, verdict: Verdict, events: readonly JournalEvent[]): string {
@@ -23,11 +22,11 @@ export function htmlReport(plan: Plan, verdict: Verdict, events: readonly Journa
     effects(verdict),
     timeline(runs),
     split(verdict),
-    causes(runs),
+    causes(verdict),
     bytes(verdict),
     lookups(verdict),
-    bounds(plan, verdict, runs),
-    energy(plan, runs),
+    bounds(verdict),
+    energy(verdict),
     identity(plan, verdict, events),
     commands(plan),
     raw(verdict, runs),
@@ -71,22 +70,20 @@ function toneOf({ speed, rows }: NamedLine): string {
 
 type Runs = ReturnType<typeof measuredRuns>;
 
-function bounds(plan: Plan, { ceilings }: Verdict, runs: Runs): string {
-  const rows = plan.arms.map(({ name }) => {
-    const windows = runs.filter((run) => run.arm === name).flatMap((run) => run.windows);
-    return `<dt>${escaped(name)}</dt><dd>${escaped(boundLine(windows, ceilings) || NOT_KNOWN)}</dd>`;
-  });
+function bounds({ bounds: all = [] }: Verdict): string {
+  const rows = all.map(
+    ({ arm, line }) => `<dt>${escaped(arm)}</dt><dd>${escaped(line === '' ? NOT_KNOWN : line)}</dd>`,
+  );
   return `<section id="bounds"><h2>What bounds each arm</h2><dl>${rows.join('')}</dl></section>`;
 }
 
-function energy(plan: Plan, runs: Runs): string {
-  const rows = plan.arms.map(({ name }) => {
-    const joules = joulesPerToken(runs.filter((run) => run.arm === name).flatMap((run) => run.windows));
-    return [name, joules === null ? `${NOT_KNOWN}: no power was sampled` : `about ${number(joules)} J/token`];
-  });
-  const note =
-    'an estimate: sampled power of the GPUs times the time of the measured windows, prefill included, over all tokens';
-  return figure('energy', 'Energy per token', note, table(['arm', 'J/token'], rows));
+function energy({ arms }: Verdict): string {
+  const rows = arms.map(({ arm, class: name, joulesPerToken: joules }) => [
+    name,
+    arm,
+    joules === undefined ? `${NOT_KNOWN}: no power was sampled` : `about ${number(joules)} J/token`,
+  ]);
+  return figure('energy', 'Energy per token', ENERGY_NOTE, table(['class', 'arm', 'J/token'], rows));
 }
 
 function identity(plan: Plan, verdict: Verdict, events: readonly JournalEvent[]): string {
@@ -179,6 +176,7 @@ function raw(verdict: Verdict, runs: Runs): string {
   return `<section id="numbers"><h2>Numbers</h2>${[
     detail('speed', of(speedColumns())),
     detail('work', of(workColumns(verdict))),
+    costColumns(verdict).length === 0 ? '' : detail('time and bytes', of(costColumns(verdict))),
     detail('output', of(outputColumns(verdict))),
     detail(
       'block by block',

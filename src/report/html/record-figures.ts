@@ -1,12 +1,10 @@
-// The figures of a journal: every run in the order of time with the load beside it, and milliseconds by cause. Owns what is drawn.
+// The figure of a journal: every run in the order of time with the load beside it. Owns what is drawn.
 
-import { timing } from '../../core/counters/raw-answer.ts';
 import type { JournalEvent } from '../../core/records/journal.ts';
 import type { Plan } from '../../core/records/plan.ts';
-import { executedOrder } from '../../core/verdict/executed.ts';
-import { replay, type Window } from '../../core/verdict/replay.ts';
+import { goodAttempts, replay, type Window } from '../../core/verdict/replay.ts';
 import { number, share } from '../format.ts';
-import { color, figure, key, keyOf, type Part, rect, row, stacked, WIDTH } from './draw.ts';
+import { color, figure, keyOf, rect, row, WIDTH } from './draw.ts';
 
 interface RunFacts {
   readonly id: string;
@@ -16,13 +14,11 @@ interface RunFacts {
 
 /** Measured windows of the good runs, in the order in which they ran. */
 export function measuredRuns(plan: Plan, events: readonly JournalEvent[]): RunFacts[] {
-  const runs = replay(plan, events).runs.flatMap(({ planned, ok }) =>
-    ok === null
-      ? []
-      : [{ id: planned.id, arm: planned.arm, windows: ok.windows.filter(({ kind }) => kind === 'measure') }],
-  );
-  const order = executedOrder(events);
-  return runs.sort((a, b) => order.indexOf(a.id) - order.indexOf(b.id));
+  return goodAttempts(replay(plan, events))
+    .sort((a, b) => a.started - b.started)
+    .map(({ planned: { id, arm }, windows }) => {
+      return { id, arm, windows: windows.filter(({ kind }) => kind === 'measure') };
+    });
 }
 
 const sum = (values: readonly (number | null)[]): number =>
@@ -74,50 +70,4 @@ export function timeline(runs: readonly RunFacts[]): string {
     'the load is of all cores, over the measured windows of the run',
     keyOf(KEY) + body.join(''),
   );
-}
-
-/** Milliseconds of a pass by what they went to, as far as the engine tells: its expert pool, and the rest. */
-export function causes(runs: readonly RunFacts[]): string {
-  const names = ['expert pool', 'rest of the pass'];
-  const arms = [...new Set(runs.map(({ arm }) => arm))];
-  const rows = arms.flatMap((arm) => {
-    const windows = runs.filter((run) => run.arm === arm).flatMap((run) => run.windows);
-    const passes = sum(windows.map(({ result }) => result.counters.passes));
-    const total = sum(windows.map(({ result }) => result.decodeMs));
-    if (passes === 0 || total === 0) return [];
-    const pools = windows.map(({ result }) => timing(result, 'pool_ms'));
-    const pool = pools.includes(null) ? 0 : Math.min(total, sum(pools));
-    return [
-      {
-        arm,
-        isKnown: !pools.includes(null),
-        parts: [pool, total - pool].map((ms, i): Part => ({ name: names[i] ?? '', value: ms / passes })),
-      },
-    ];
-  });
-  if (rows.length === 0) return '';
-  const max = Math.max(...rows.map(({ parts }) => sum(parts.map((part) => part.value))));
-  const body = rows.map(({ arm, parts, isKnown }) =>
-    row(
-      arm,
-      stacked(parts, max, names),
-      `${number(sum(parts.map((part) => part.value)))} ms a pass${isKnown ? `, pool ${number(parts[0]?.value ?? null)}` : '; the engine does not tell its parts'}`,
-    ),
-  );
-  return figure(
-    'causes',
-    'Milliseconds of a pass by cause',
-    'all classes together; decode of the measured windows',
-    key(names) + body.join(''),
-  );
-}
-
-/** Joules a token, from sampled power: an estimate, since a sampler sees only part of the time. Null where nothing was sampled. */
-export function joulesPerToken(windows: readonly Window[]): number | null {
-  const tokens = sum(windows.map(({ result }) => result.tokens));
-  const joules = windows.map(({ load, wallMs }) => {
-    const watts = load.gpus?.map((gpu) => gpu.powerWatts) ?? [];
-    return watts.length === 0 || watts.includes(null) ? null : (sum(watts) * wallMs) / 1000;
-  });
-  return tokens === 0 || joules.length === 0 || joules.includes(null) ? null : sum(joules) / tokens;
 }

@@ -1,9 +1,11 @@
 // A made-up plan and journal for tests of the verdict: every number is a parameter of the test that uses it.
 
 import type { CalibrationReading, JournalEvent, WindowKind } from '../../../src/core/records/journal.ts';
+import type { PassMs } from '../../../src/core/records/ledger.ts';
 import type { Plan, PlannedArm } from '../../../src/core/records/plan.ts';
 import type { ArmClassVerdict, Verdict } from '../../../src/core/records/verdict.ts';
 import { computeVerdict } from '../../../src/core/verdict/verdict.ts';
+import { ledgerOf, numbered } from './record-ledger.ts';
 import { type Scored, scoreEvents } from './record-scores.ts';
 import { type Answer, sha256, utc, windowEvent } from './record-windows.ts';
 
@@ -27,6 +29,8 @@ export interface RecordOptions {
   readonly arbitrate?: string;
   readonly score?: (at: { arm: string; block: number; class: string; text: number }) => Scored | null;
   readonly texts?: number;
+  /** What the ledger has of a measured window; without it runs have none. */
+  readonly ledger?: (at: { arm: string; block: number; class: string }) => Partial<PassMs>;
   readonly logShape?: (arm: string) => string;
   readonly readyRaw?: (arm: string) => unknown;
   readonly device?: string;
@@ -113,7 +117,7 @@ export function runEvents(
 ): JournalEvent[] {
   const { id, block, position, arm } = run;
   const answer = options.answer ?? (() => ({}));
-  const windows = plan.workloads.flatMap((workload) => {
+  const answered = plan.workloads.flatMap((workload) => {
     const of = (kind: WindowKind, prompt: string) =>
       windowEvent(
         id,
@@ -128,6 +132,7 @@ export function runEvents(
       ...(options.arbitrate === undefined ? [] : [of('arbitrate', options.arbitrate)]),
     ];
   });
+  const windows = options.ledger === undefined ? answered : numbered(answered);
   const scores = scoreEvents(plan, run, options);
   const ready = {
     device: options.device ?? 'host',
@@ -185,6 +190,7 @@ export function runEvents(
       releaseMs: 5,
       logTail: [],
       ...(options.logShape === undefined ? {} : { logShapeSha256: options.logShape(arm) }),
+      ...(options.ledger === undefined ? {} : { ledger: ledgerOf(windows, { arm, block }, options.ledger) }),
     },
   ];
 }
