@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(context: Context) => Comm
   resume: async () => (await import('./commands/resume.ts')).resumeCommand,
   aa: async () => (await import('./commands/aa.ts')).aaCommand,
   report: async () => (await import('./commands/report.ts')).reportCommand,
+  fit: async () => (await import('./commands/fit.ts')).fitCommand,
   gate: async () => (await import('./commands/gate.ts')).gateCommand,
   results: async () => (await import('./commands/results.ts')).resultsCommand,
   ask: async () => (await import('./commands/ask.ts')).askCommand,

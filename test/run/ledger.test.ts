@@ -13,13 +13,15 @@ import { eventsOf, type FakeRun, fakeProtocol, preparedPlan, runFakes } from './
 
 /** What the play leaves when it goes: a line that was never finished. */
 const HALF_BYTES = '{"id":999,"pass":0,"kind":"dec'.length;
+/** What else runs on the machine has no say here. */
+const CALM = 'guards: {foreignCpuShare: 1}\n';
 const ARMS = { base: { play: 'keeps-ledger' }, fast: { play: 'keeps-ledger', rate: 3000 } };
 
 const ledgersOf = ({ events }: FakeRun) => eventsOf(events, 'run_end').flatMap(({ ledger }) => ledger ?? []);
 
 test('every run has one: its measured windows and nothing else, pass by pass as the engine wrote them', async () => {
   using base = temporaryFolder();
-  const run = await runFakes(base.path, ARMS, { hasLedger: true, blocks: 2 });
+  const run = await runFakes(base.path, ARMS, { hasLedger: true, blocks: 2, extra: CALM });
   const ledgers = ledgersOf(run);
   expect(ledgers.map(({ file }) => file).sort()).toEqual(
     run.plan.runs.map(({ id }) => `ledger/${id}.1.jsonl.gz`).sort(),
@@ -46,7 +48,7 @@ test('every run has one: its measured windows and nothing else, pass by pass as 
 
 test('a line that was altered or a file that is gone, and the record is invalid', async () => {
   using base = temporaryFolder();
-  const run = await runFakes(base.path, ARMS, { hasLedger: true });
+  const run = await runFakes(base.path, ARMS, { hasLedger: true, extra: CALM });
   const [ledger] = ledgersOf(run);
   const file = path.join(run.folder.path, ledger?.file ?? '');
   const good = readFileSync(file);
@@ -65,7 +67,7 @@ test('a ledger that says something else than the answers is a measurement that c
   const run = await runFakes(
     base.path,
     { base: { play: 'lying-ledger' }, fast: ARMS.fast },
-    { hasLedger: true },
+    { hasLedger: true, extra: CALM },
   );
   expect(run.outcome.exitCode).toBe(5);
   expect(run.verdict.warnings[0]).toMatch(
@@ -76,7 +78,7 @@ test('a ledger that says something else than the answers is a measurement that c
 test('an engine that dies leaves what it had written; the run that counts has its own file', async () => {
   using base = temporaryFolder();
   const arms = { base: { play: 'dies-with-ledger' }, fast: ARMS.fast };
-  const run = await runFakes(base.path, arms, { hasLedger: true });
+  const run = await runFakes(base.path, arms, { hasLedger: true, extra: CALM });
   expect(run.outcome.exitCode).toBe(0);
   const ends = eventsOf(run.events, 'run_end').filter((end) => end.run.endsWith('.base'));
   expect(
@@ -89,7 +91,7 @@ test('an engine that dies leaves what it had written; the run that counts has it
 
 test('an engine that was told and wrote none is said, and measured all the same', async () => {
   using base = temporaryFolder();
-  const run = await runFakes(base.path, { base: {}, fast: ARMS.fast }, { hasLedger: true });
+  const run = await runFakes(base.path, { base: {}, fast: ARMS.fast }, { hasLedger: true, extra: CALM });
   expect(run.outcome.exitCode).toBe(0);
   const [id] = run.plan.runs.flatMap((each) => (each.arm === 'base' ? [each.id] : []));
   expect(run.verdict.warnings).toContain(`the ledger has gaps in ${id}: rota fit leaves them out`);
@@ -97,17 +99,17 @@ test('an engine that was told and wrote none is said, and measured all the same'
 
 test('a protocol may do without, and an arm that names its own file keeps it', async () => {
   using base = temporaryFolder();
-  const run = await runFakes(base.path, ARMS, { hasLedger: true, extra: 'ledger: false\n' });
+  const run = await runFakes(base.path, ARMS, { hasLedger: true, extra: `${CALM}ledger: false\n` });
   expect(ledgersOf(run)).toEqual([]);
   expect(existsSync(run.folder.ledgers)).toBe(false);
   const own = { ...ARMS, fast: { ...ARMS.fast, ledger: '/nowhere/own' } };
-  const plan = preparedPlan(fakeProtocol(base.path, own, { hasLedger: true }));
+  const plan = preparedPlan(fakeProtocol(base.path, own, { hasLedger: true, extra: CALM }));
   expect(plan.arms.map(({ ledgerFlag }) => ledgerFlag)).toEqual(['--ledger', undefined]);
 });
 
 test('a descriptor cannot name a ledger that is no path behind a flag', () => {
   using base = temporaryFolder();
-  const protocol = fakeProtocol(base.path, ARMS, { hasLedger: true });
+  const protocol = fakeProtocol(base.path, ARMS, { hasLedger: true, extra: CALM });
   const file = path.join(protocol.folder, 'engines', 'fake.yaml');
   writeFileSync(file, readFileSync(file, 'utf8').replace('{knob: ledger}', '{knob: rate}'));
   expect(() => loadDescriptor(path.dirname(file), 'fake')).toThrowError(
