@@ -1,7 +1,8 @@
 // The columns of a verdict's two tables: speed and work. Knows what a cell says, not how a table is drawn.
 
 import { type Known, scaled } from '../core/known.ts';
-import type { ArmClassVerdict, OutputEvidence, PassCauses, Verdict } from '../core/records/verdict.ts';
+import type { PassCauses } from '../core/records/causes.ts';
+import type { ArmClassVerdict, OutputEvidence, Verdict } from '../core/records/verdict.ts';
 import { signed, signedPercent } from '../core/verdict/cost.ts';
 import { ratioParts } from '../core/verdict/lines.ts';
 import { count, megabytes, NOT_KNOWN, number, share, signedNumber } from './format.ts';

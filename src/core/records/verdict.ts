@@ -1,6 +1,7 @@
 // The verdict: derived from plan and journal, the same bytes each time. Data only.
 
 import type { Lookups } from './answer.ts';
+import type { PassCauses } from './causes.ts';
 import type { Decision, ForeignProgram } from './journal.ts';
 
 export type OutputVerdict = 'L0' | 'L1' | 'L2' | 'L3' | 'LX';
@@ -98,19 +99,6 @@ export interface SpeedSplit {
   readonly tokPerSec: number;
   readonly tokensPerPass: number;
   readonly msPerPass: number;
-}
-
-/** Milliseconds of a pass by cause: parts that do not overlap. `null`: not told, and then in `other`. */
-export interface PassCauses {
-  /** Drafting, and giving the drafter its context. */
-  readonly draft: number | null;
-  /** The forward outside the routed experts. */
-  readonly dense: number | null;
-  /** The CPU pool computing experts. */
-  readonly pool: number | null;
-  /** Waiting for a file with nothing to compute. */
-  readonly fileWait: number | null;
-  readonly other: number;
 }
 
 export interface ArmClassVerdict {

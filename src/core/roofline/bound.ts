@@ -2,7 +2,7 @@
 // stands first.
 
 import { timing } from '../counters/raw-answer.ts';
-import type { PassCauses } from '../records/verdict.ts';
+import type { PassCauses } from '../records/causes.ts';
 import { causesOf, type Ledgered } from '../verdict/causes.ts';
 import type { Window } from '../verdict/replay.ts';
 import type { Bandwidths } from './ceiling.ts';

@@ -2,8 +2,8 @@
 
 import { requestOf, timing } from '../counters/raw-answer.ts';
 import { type Known, knownSum, ratio } from '../known.ts';
+import type { PassCauses } from '../records/causes.ts';
 import type { LedgerWindow, PassMs } from '../records/ledger.ts';
-import type { PassCauses } from '../records/verdict.ts';
 import type { Attempt, Window } from './replay.ts';
 
 /** A measured window and what its run's ledger says of it. */

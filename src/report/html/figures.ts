@@ -1,6 +1,7 @@
 // The figures of a verdict: effects, parts of the speed, bytes against ceilings, lookups by tier. Owns what is drawn, not how.
 
-import type { ArmClassVerdict, PassCauses, Verdict } from '../../core/records/verdict.ts';
+import type { PassCauses } from '../../core/records/causes.ts';
+import type { ArmClassVerdict, Verdict } from '../../core/records/verdict.ts';
 import { ratioParts } from '../../core/verdict/lines.ts';
 import { gigabytesPerSecond, megabytes, number, share, signedNumber } from '../format.ts';
 import { figure, key, line, type Part, rect, row, stacked, WIDTH } from './draw.ts';
