@@ -16,9 +16,9 @@ namespace rota {
 class LayerPass {
  public:
   struct Options {
-    int rows = 0;               // of the longest stretch
-    int logit_rows = 1;         // most rows whose logits logits() gives
-    MatrixFormat as = nullptr;  // what dense matrices are rounded to before they are used
+    int rows = 0;        // of the longest stretch
+    int logit_rows = 1;  // most rows whose logits logits() gives
+    MatrixForm as;       // how dense matrices are computed with
   };
   // Source and device must outlive this.
   static Result<std::unique_ptr<LayerPass>> load(WeightSource& source, Device& device,
@@ -49,7 +49,7 @@ class LayerPass {
   const float* logits(int rows, int first_row, const uint8_t* carried);
 
  private:
-  LayerPass(WeightSource& source, Device& device, const ModelOptions& options, MatrixFormat as)
+  LayerPass(WeightSource& source, Device& device, const ModelOptions& options, MatrixForm as)
       : core_(source, device, options), as_(as) {}
   template <typename Visit>
   void for_each_carried(bool middle, const Visit& visit);
@@ -57,7 +57,7 @@ class LayerPass {
   void save(bool middle, uint8_t* carried);
 
   Core core_;
-  MatrixFormat as_;
+  MatrixForm as_;
   std::optional<DeviceMemory> layer_memory_;
   int layer_ = -1;
   std::vector<float> x_;  // [rows, dim]

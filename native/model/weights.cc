@@ -6,19 +6,26 @@ namespace {
 
 class Placer {
  public:
-  Placer(const WeightSource& source, DeviceMemory& memory, bool draft, MatrixFormat as = nullptr)
+  Placer(const WeightSource& source, DeviceMemory& memory, bool draft, MatrixForm as = {})
       : source_(source), memory_(memory), draft_(draft), as_(as) {}
 
   Matrix matrix(Role role, int layer) const {
     const WeightTensor& t = tensor(role, layer);
-    const Format format = as_ == nullptr ? t.format : as_(t.format);
     const int out = static_cast<int>(t.ne[1]), in = static_cast<int>(t.ne[0]);
-    if (format == t.format) {
-      return {format, out, in, memory_.take_copy(t.data, t.bytes, role_suffix(role)), t.bytes};
+    const size_t weights = t.ne[0] * t.ne[1];
+    Format format = as_.rounded == nullptr ? t.format : as_.rounded(t.format);
+    const uint8_t* data = t.data;
+    size_t size = t.bytes;
+    std::vector<uint8_t> made;
+    if (format != t.format) {
+      made = transcoded(t.format, t.data, format, weights);
+      data = made.data(), size = made.size();
     }
-    const std::vector<uint8_t> bytes = transcoded(t.format, t.data, format, t.ne[0] * t.ne[1]);
-    return {format, out, in, memory_.take_copy(bytes.data(), bytes.size(), role_suffix(role)),
-            bytes.size()};
+    if (as_.as_floats && format != Format::kF32) {
+      made = transcoded(format, data, Format::kF32, weights);
+      format = Format::kF32, data = made.data(), size = made.size();
+    }
+    return {format, out, in, memory_.take_copy(data, size, role_suffix(role)), size};
   }
   DevVector vector(Role role, int layer) const {
     const WeightTensor& t = tensor(role, layer);
@@ -33,7 +40,7 @@ class Placer {
   const WeightSource& source_;
   DeviceMemory& memory_;
   bool draft_;
-  MatrixFormat as_;
+  MatrixForm as_;
 };
 
 // What the layers of the target and the draft stages have in common.
@@ -93,7 +100,7 @@ Weights place_frame(const Placer& place) {
 
 }  // namespace
 
-Result<Weights> place_target_frame(const WeightSource& source, MatrixFormat as,
+Result<Weights> place_target_frame(const WeightSource& source, MatrixForm as,
                                    DeviceMemory& memory) {
   Weights w = place_frame(Placer(source, memory, false, as));
   w.layers.resize(static_cast<size_t>(source.config().layers));
@@ -101,7 +108,7 @@ Result<Weights> place_target_frame(const WeightSource& source, MatrixFormat as,
   return w;
 }
 
-Result<LayerWeights> place_target_layer(const WeightSource& source, int layer, MatrixFormat as,
+Result<LayerWeights> place_target_layer(const WeightSource& source, int layer, MatrixForm as,
                                         DeviceMemory& memory) {
   LayerWeights w = place_layer(Placer(source, memory, false, as), source.config(), layer);
   if (!memory.status().ok()) return memory.status();

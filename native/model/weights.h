@@ -48,12 +48,16 @@ struct Weights {
 // Copies every dense tensor to the device.
 Result<Weights> place_weights(const WeightSource& source, DeviceMemory& memory);
 
-// The format in which a matrix of the given one is to be computed with; nullptr: its own.
-using MatrixFormat = Format (*)(Format stored);
+// How a matrix is computed with: rounded to the format that `rounded` makes of the stored one
+// (nullptr: none), and then, for who computes with many rows, decoded once for all of them. The
+// decoded values are the same, so no bit of a product differs.
+struct MatrixForm {
+  Format (*rounded)(Format stored) = nullptr;
+  bool as_floats = false;
+};
 // The target alone, piece by piece: what no layer owns (`layers` has empty ones), and a layer.
-Result<Weights> place_target_frame(const WeightSource& source, MatrixFormat as,
-                                   DeviceMemory& memory);
-Result<LayerWeights> place_target_layer(const WeightSource& source, int layer, MatrixFormat as,
+Result<Weights> place_target_frame(const WeightSource& source, MatrixForm as, DeviceMemory& memory);
+Result<LayerWeights> place_target_layer(const WeightSource& source, int layer, MatrixForm as,
                                         DeviceMemory& memory);
 
 }  // namespace rota

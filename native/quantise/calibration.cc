@@ -21,8 +21,6 @@ std::string file_of(const char* round, int layer, const char* what) {
 std::string record_of(const char* round, int layer) { return file_of(round, layer, "record"); }
 std::string states_of(const char* round, int layer) { return file_of(round, layer, "states"); }
 
-Format as_stored(Format stored) { return stored; }
-
 bool all_finite(const float* values, size_t n) {
   return std::all_of(values, values + n, [](float value) { return std::isfinite(value); });
 }
@@ -47,7 +45,7 @@ Calibration::Calibration(WeightSource& source, Device& device, ThreadPool& pool,
 
 Result<std::vector<LayerTrials>> Calibration::try_formats() {
   ROTA_RETURN_IF_ERROR(run(
-      {kFirst, kTrying, as_stored, [this](int layer) { return recorded_trials(layer).has_value(); },
+      {kFirst, kTrying, nullptr, [this](int layer) { return recorded_trials(layer).has_value(); },
        [this](int layer, const LayerInputs& inputs) { return trial_step(layer, inputs); }}));
   std::vector<LayerTrials> all;
   for (int layer = 0; layer < layers(); ++layer) {
@@ -86,8 +84,8 @@ std::optional<LayerFit> Calibration::recorded_fit(int layer) const {
   return record ? fit_from(*record, static_cast<size_t>(experts())) : std::nullopt;
 }
 
-Result<std::unique_ptr<LayerPass>> Calibration::load_pass(MatrixFormat as) const {
-  return LayerPass::load(source_, device_, {longest_, kLogitRows, as});
+Result<std::unique_ptr<LayerPass>> Calibration::load_pass(Rounding as) const {
+  return LayerPass::load(source_, device_, {longest_, kLogitRows, {as, true}});
 }
 
 std::string Calibration::last_states(bool shipped) const {

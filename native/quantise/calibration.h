@@ -54,10 +54,11 @@ class Calibration {
   // One round's own part of a layer: makes or reads its record, and gives the routed sum of all
   // tokens, [tokens, dim], that the next layer is to see.
   using Step = std::function<Result<std::vector<float>>(int layer, const LayerInputs& inputs)>;
+  using Rounding = Format (*)(Format stored);
   struct Round {
     const char* name;  // of its files
     const char* phase;
-    MatrixFormat as;
+    Rounding as;
     std::function<bool(int layer)> recorded;
     Step step;
   };
@@ -68,7 +69,7 @@ class Calibration {
   Result<LayerInputs> attend(const Round& round, int layer, LayerPass& pass, PieceStates& states);
   // What enters the first layer that is to be run, and which that is.
   Result<PieceStates> resume(const Round& round, LayerPass& pass, int& layer) const;
-  Result<std::unique_ptr<LayerPass>> load_pass(MatrixFormat as) const;
+  Result<std::unique_ptr<LayerPass>> load_pass(Rounding as) const;
   // The file of what leaves the last layer, of the source or of what ships.
   std::string last_states(bool shipped) const;
 
