@@ -1,11 +1,12 @@
 // A run's ledger, from the engine's hand into the record: what is kept, how it is held, and what nobody may alter.
 
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { InvalidRecordError } from '../../src/core/errors.ts';
+import { EngineError, InvalidRecordError } from '../../src/core/errors.ts';
 import { readLedger } from '../../src/results/ledger.ts';
+import { refuseLedgerFlood } from '../../src/run/ledger.ts';
 import { recomputeVerdict } from '../../src/run/verdict-file.ts';
 import { loadDescriptor } from '../../src/schema/load.ts';
 import { temporaryFolder } from '../engines/helpers/fake.ts';
@@ -95,6 +96,17 @@ test('an engine that was told and wrote none is said, and measured all the same'
   expect(run.outcome.exitCode).toBe(0);
   const [id] = run.plan.runs.flatMap((each) => (each.arm === 'base' ? [each.id] : []));
   expect(run.verdict.warnings).toContain(`the ledger has gaps in ${id}: rota fit leaves them out`);
+});
+
+test('a ledger that floods the disk ends its run; one at the limit does not', () => {
+  using base = temporaryFolder();
+  const file = path.join(base.path, 'flood.jsonl');
+  writeFileSync(file, '');
+  truncateSync(file, 256 * 1024 ** 2);
+  refuseLedgerFlood(file);
+  truncateSync(file, 256 * 1024 ** 2 + 1);
+  expect(() => refuseLedgerFlood(file)).toThrowError(EngineError);
+  refuseLedgerFlood(path.join(base.path, 'none.jsonl'));
 });
 
 test('a protocol may do without, and an arm that names its own file keeps it', async () => {
