@@ -14,7 +14,7 @@ import numpy as np
 from prepare import texts
 from text.classes import CLASSES
 
-TEXT_BYTES, PROMPTS, PROMPT_BYTES = 50_000, 12, 420
+TEXT_BYTES, PROMPTS, WARMUP, PROMPT_BYTES = 50_000, 16, 6, 420
 ABOUT = {
     "prose": "Speeches, a novel and two dictionaries of wit, cut at the beginning of a sentence.",
     "code": "Source files of several languages, cut at the beginning of a line.",
@@ -48,11 +48,17 @@ def main():
         with open(os.path.join(out, "texts", name + ".txt"), "w", encoding="utf-8") as file:
             file.write(joined)
         sizes = np.array([len(text) for text in documents[half:]], float)
-        chosen = random.choice(len(sizes), PROMPTS, p=sizes / sizes.sum())
+        found = []  # of which none is a part of another
+        while len(found) < PROMPTS + WARMUP:
+            which = int(random.choice(len(sizes), p=sizes / sizes.sum()))
+            text = prompt(documents[half + which], name, random)
+            if not any(text[:40] in other or other[:40] in text for other in found):
+                found.append(text)
         with open(os.path.join(out, "prompts", "held-out", name + ".yaml"), "w", encoding="utf-8") as file:
             file.write(f"summary: {ABOUT[name]}\nprompts:\n")
-            for number, which in enumerate(chosen):
-                text = prompt(documents[half + which], name, random)
+            for number, text in enumerate(found):
+                if number == PROMPTS:
+                    file.write("warmup:\n")
                 file.write(f"  - id: {name}-{number + 1}\n    text: {json.dumps(text, ensure_ascii=False)}\n")
         print(f"{name}: {len(joined.encode())} bytes of text, {PROMPTS} prompts")
 
