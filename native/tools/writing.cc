@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <string_view>
 
 #include "base/clock.h"
 
@@ -14,7 +16,7 @@ namespace rota {
 namespace {
 
 constexpr int64_t kQuietNs = 2'000'000'000;  // a run shorter than this prints no progress
-constexpr int64_t kRefreshNs = 200'000'000, kLogNs = 30'000'000'000;
+constexpr int64_t kRefreshNs = 200'000'000, kLogNs = 30'000'000'000, kLineNs = 1'000'000'000;
 
 }  // namespace
 
@@ -30,7 +32,10 @@ Status check_disk(const std::string& out, uint64_t needed, const std::string& wh
 }
 
 Progress::Progress()
-    : start_ns_(now_ns()), last_ns_(start_ns_), terminal_(isatty(STDERR_FILENO) != 0) {}
+    : start_ns_(now_ns()), last_ns_(start_ns_), terminal_(isatty(STDERR_FILENO) != 0) {
+  const char* wanted = std::getenv("ROTA_PROGRESS");
+  lines_ = wanted != nullptr && std::string_view(wanted) == "lines";
+}
 
 Progress::~Progress() {
   if (shown_ && terminal_) std::fputs("\r\033[K", stderr);
@@ -42,7 +47,7 @@ void Progress::operator()(const char* phase, uint64_t start, uint64_t done, uint
     phase_ = phase;
     start_ns_ = now;
   }
-  const int64_t each = terminal_ ? kRefreshNs : kLogNs;
+  const int64_t each = terminal_ ? kRefreshNs : lines_ ? kLineNs : kLogNs;
   if (now - start_ns_ < kQuietNs || now - last_ns_ < each || done <= start) return;
   last_ns_ = now;
   shown_ = true;

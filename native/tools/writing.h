@@ -13,7 +13,8 @@ namespace rota {
 Status check_disk(const std::string& out, uint64_t needed, const std::string& what);
 
 // A line on stderr with the share that is done and the time left, for runs that take long enough to
-// wonder: kept up to date on a terminal, one every half minute in a log.
+// wonder: kept up to date on a terminal, one every half minute in a log; one a second where
+// ROTA_PROGRESS=lines asks for it, for a program that shows them itself.
 class Progress {
  public:
   Progress();
@@ -24,7 +25,7 @@ class Progress {
  private:
   int64_t start_ns_, last_ns_;
   const char* phase_ = nullptr;
-  bool terminal_, shown_ = false;
+  bool terminal_, lines_ = false, shown_ = false;
 };
 
 }  // namespace rota

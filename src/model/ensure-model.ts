@@ -17,9 +17,14 @@ export interface EnsureModelOptions {
   /** The project's folder, in which bundled weights lie. */
   readonly root: string;
   readonly onProgress?: ((line: string) => void) | undefined;
+  /** How far the tool is, once a second. */
+  readonly onStep?: ((line: string) => void) | undefined;
   /** Ends the writing; nothing of it stays. */
   readonly signal?: AbortSignal | undefined;
 }
+
+/** As rota-model writes it (native/tools/writing.cc). */
+const STEP = /: \d+ %, \d+ s left$/;
 
 /** A path is given back as it is; any other model is made when it is not there yet. Returns the model's path. */
 export async function ensureModel(model: ProtocolModel, options: EnsureModelOptions): Promise<string> {
@@ -57,7 +62,16 @@ async function write(recipe: Recipe, options: EnsureModelOptions, name: string):
   const scratch = await mkdtemp(join(options.folder, '.writing-'));
   try {
     const argv = [...recipe.argv, '--out', join(scratch, name)];
-    const writing = execa(options.tool, argv, { reject: false, stdin: 'ignore' });
+    const writing = execa(options.tool, argv, {
+      reject: false,
+      stdin: 'ignore',
+      env: { ROTA_PROGRESS: 'lines' },
+      // Of its own accord it ends with what went wrong; how far it is belongs in no message.
+      *stderr(line: unknown) {
+        if (STEP.test(String(line))) options.onStep?.(String(line));
+        else yield line;
+      },
+    });
     const result = await endedBy(options.signal, writing);
     if (result.exitCode !== 0) throw toolFailed(recipe, argv, result);
     const files = (await readdir(scratch)).sort((a, b) => Number(a === name) - Number(b === name));

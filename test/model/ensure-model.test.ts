@@ -186,3 +186,16 @@ it('says when the bundled weights are not there', async () => {
   const failed = ensureModel({ bundled: 'mini' }, { tool: tool('exit 0'), folder: folder(), root });
   await expect(failed).rejects.toThrow(/checkpoint: the bundled model is not there/);
 });
+
+it('shows how far the tool is, and keeps that out of what it says when it fails', async () => {
+  const steps: string[] = [];
+  const program = tool(
+    'echo "$ROTA_PROGRESS" >&2; echo "round 1: 7 %, 90 s left" >&2; echo "no more room" >&2; echo "round 1: 8 %, 89 s left" >&2; exit 3',
+  );
+  const failed = ensureModel(
+    { synth: spec },
+    { tool: program, folder: folder(), root, onStep: (line) => steps.push(line) },
+  );
+  await expect(failed).rejects.toMatchObject({ logTail: ['lines', 'no more room'] });
+  expect(steps).toEqual(['round 1: 7 %, 90 s left', 'round 1: 8 %, 89 s left']);
+});

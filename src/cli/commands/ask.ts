@@ -75,6 +75,7 @@ async function ask(context: Context, engine: string, text: string, options: AskO
   const knobs = knobArguments(descriptor, options.knob);
   const inherited = inheritedNotice(descriptor.knobs, process.env);
   if (inherited !== null) context.tell(`note: ${inherited}\n`);
+  const live = createLiveLine(context);
   const model = await interruptible((signal) =>
     ensureModel(modelArgument(options.model), {
       tool: modelToolPath(context.root),
@@ -82,8 +83,9 @@ async function ask(context: Context, engine: string, text: string, options: AskO
       root: context.root,
       signal,
       onProgress: (line) => context.tell(`${line}\n`),
+      onStep: live.show,
     }),
-  );
+  ).finally(live.clear);
   const tokenizer = await openTokenizer(model);
   const binary = binaryPath(descriptor, context.root) ?? undefined;
   const command = resolveCommand(descriptor, knobs, { model, binary });
