@@ -84,7 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto config = read_config(texts);
   const auto index = rota::read_checkpoint_index("i", texts[2]);
   // As much data behind the head as the seed's tensors have.
-  constexpr uint64_t kDataBytes = 1 << 20;
+  constexpr uint64_t kDataBytes = 1 << 22;
   auto file = rota::Safetensors::read("f", texts[3], texts[3].size() + kDataBytes);
   if (!config.ok() || !index.ok() || !file.ok()) return 0;
   const std::string path = "i";

@@ -134,8 +134,11 @@ TEST_CASE("texts that are missing or damaged are refused, with file and key") {
   CHECK(with("model.safetensors.index.json", "{}") == index + ": has no weight_map");
   CHECK(with("model.safetensors.index.json", R"({"weight_map":{"a":"x","a":"y"}})") ==
         index + ": names tensor a twice");
-  CHECK(with("model.safetensors.index.json", R"({"weight_map":{"a":"../x"}})") ==
-        index + ": tensor a is in no file of this folder");
+  for (const char* file : {"../x", "sub/x", "/x", ".", ""}) {
+    CHECK(with("model.safetensors.index.json",
+               R"({"weight_map":{"a":")" + std::string(file) + R"("}})") ==
+          index + ": tensor a is in no file of this folder");
+  }
 }
 
 TEST_CASE("a config of another model is refused, with the key") {
