@@ -204,10 +204,10 @@ describe('rota ab with overrides', () => {
   });
 
   it.each([
-    ['sampling: {temperature: -1}', /^--override-b:1:25: sampling\.temperature: /],
-    ['modle: x', /^--override-b:1:1: modle: unknown key; did you mean "model"\?$/],
-    ['seven', /^--override-b:1:1: expected a map, got "seven"$/],
-    ['', /^--override-b:1:1: expected a map, got nothing/],
+    ['sampling: {temperature: -1}', /^rota: --override-b:1:25: sampling\.temperature: /],
+    ['modle: x', /^rota: --override-b:1:1: modle: unknown key; did you mean "model"\?$/],
+    ['seven', /^rota: --override-b:1:1: expected a map, got "seven"$/],
+    ['', /^rota: --override-b:1:1: expected a map, got nothing/],
     ['model: synth:mini-s:x', /"synth:mini-s:x" is no synthetic model/],
   ])('says where %j is wrong', async (word, message) => {
     const { exitCode, stderr } = await ab('--override-b', word);

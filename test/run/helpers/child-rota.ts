@@ -71,7 +71,7 @@ export function startRota(
     ended,
     output: () => output,
     async printed(pattern) {
-      for (const end = Date.now() + 15_000; !pattern.test(output); ) {
+      for (const end = Date.now() + 60_000; !pattern.test(output); ) {
         if (Date.now() > end || child.exitCode !== null)
           throw new Error(`never printed ${pattern}:\n${output}`);
         await new Promise((resolve) => setTimeout(resolve, 10));
