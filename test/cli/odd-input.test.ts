@@ -32,7 +32,7 @@ describe('odd words', () => {
       said('engines', '--engines', 'no\nsuch\u001b[31mfolder'),
     ]);
     expect(lines.join('\n')).toMatchInlineSnapshot(`
-      "2: rota help: there is no command "nope"; valid: doctor, build, which, engines, run, ab, resume, aa, report, gate, results, ask, score, model, quantise, bench
+      "2: rota help: there is no command "nope"; valid: doctor, build, which, engines, run, ab, resume, aa, report, fit, gate, results, ask, score, model, quantise, … (17)
       2: "": there is no such file
       2: rota: there is nothing to ask: the prompt is empty
       2: rota: the model has no name; write a path, mini, or synth:mini-s:1
