@@ -106,6 +106,31 @@ TEST_CASE("on tokens that no fit saw, GPTQ is better than rounding, and that tha
   }
 }
 
+TEST_CASE("a token counts by the square of the router's weight") {
+  const TempDir dir;
+  const auto source = source_in(dir);
+  const Config& c = source->config();
+  const size_t dim = static_cast<size_t>(c.dim);
+  auto matrices = source_expert(*source, 1, 0);
+  REQUIRE(matrices.ok());
+  // Tokens of two kinds, each with its own directions; the second kind hardly counts.
+  const std::vector<float> heavy = alike_inputs(5, 400, dim), light = alike_inputs(50, 4000, dim);
+  const std::vector<int> ids(4000, 0);
+  const auto error_with = [&](size_t light_tokens, float light_weight) {
+    LayerInputs inputs(dim, 1);
+    const std::vector<float> one(4000, 1.0f), little(4000, light_weight);
+    inputs.add(heavy.data(), ids.data(), one.data(), 300, 1, false);
+    inputs.add(light.data(), ids.data(), little.data(), light_tokens, 1, false);
+    inputs.add(heavy.data() + 300 * dim, ids.data(), one.data(), 100, 1, true);
+    const ExpertFit fit(matrices.value(), ExpertShape(c), inputs, 0);
+    return fit.error(blob_expert(Format::kQ2_0, fit.blob(Format::kQ2_0), ExpertShape(c)));
+  };
+  const double alone = error_with(0, 1), beside_light = error_with(4000, 0x1p-10f),
+               beside_equals = error_with(4000, 1);
+  CHECK(beside_light < 1.02 * alone);
+  CHECK(beside_equals > 1.1 * alone);
+}
+
 TEST_CASE("an expert that nothing was routed to is rounded, by its weights alone") {
   const TempDir dir;
   const auto source = source_in(dir);

@@ -8,12 +8,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/rng.h"
+#include "device/host/host_device.h"
+#include "model/model.h"
+#include "model/resident_experts.h"
 #include "model/weight_fixture.h"
 
 namespace rota {
@@ -130,6 +134,57 @@ TEST_CASE("the files: formats by the report, dense half in eight bits, the rest 
   const auto keys = Gguf::open(bench().dir / "reference.gguf");
   CHECK(keys.value().string_array("tokenizer.ggml.tokens").value() ==
         Gguf::open(bench().model).value().string_array("tokenizer.ggml.tokens").value());
+}
+
+// Log-probabilities [rows, vocab] of a sequence, by the model as an engine would run it.
+std::vector<double> log_probabilities(const std::string& path, const std::vector<int>& tokens) {
+  const auto source = open(path);
+  const std::unique_ptr<Device> device = make_host_device(nullptr);
+  const int rows = static_cast<int>(tokens.size());
+  auto model = Model::load(*source, *device, {.ctx = 64, .max_rows = 64, .max_logit_rows = 64});
+  REQUIRE(model.ok());
+  ResidentExperts experts(*source, ResidentExperts::Which::kTarget, false);
+  REQUIRE(model.value()->forward(tokens, PassKind::kPrefill, experts, 0).ok());
+  const int vocab = source->config().vocab;
+  std::vector<double> out;
+  for (int r = 0; r < rows; ++r) {
+    const float* logits = model.value()->logits(r);
+    double sum = 0;
+    for (int i = 0; i < vocab; ++i) sum += std::exp(static_cast<double>(logits[i]));
+    for (int i = 0; i < vocab; ++i) out.push_back(static_cast<double>(logits[i]) - std::log(sum));
+  }
+  return out;
+}
+
+TEST_CASE(
+    "what the last round saw is what ships: both models run whole differ as the report says") {
+  reference();
+  const Json report = Json::parse(reference().report)["heldOut"];
+  double divergence = 0, nats = 0, shipped_nats = 0;
+  size_t positions = 0;
+  const auto pieces = read_pieces({{bench().text}, {}}, 48, open(bench().model)->config());
+  for (const Piece& piece : pieces.value()) {
+    if (!piece.held_out) continue;
+    const auto before = log_probabilities(bench().model, piece.tokens),
+               after = log_probabilities(bench().dir / "reference.gguf", piece.tokens);
+    const size_t vocab = before.size() / piece.tokens.size();
+    for (size_t r = 0; r + 1 < piece.tokens.size(); ++r, ++positions) {
+      const size_t next = r * vocab + static_cast<size_t>(piece.tokens[r + 1]);
+      nats -= before[next];
+      shipped_nats -= after[next];
+      for (size_t i = r * vocab; i < (r + 1) * vocab; ++i) {
+        divergence += std::exp(before[i]) * (before[i] - after[i]);
+      }
+    }
+  }
+  const double n = static_cast<double>(positions);
+  CHECK(report["tokens"] == positions);
+  CHECK(report["sourceNatsPerToken"].get<double>() == doctest::Approx(nats / n).epsilon(1e-3));
+  CHECK(report["shippedNatsPerToken"].get<double>() ==
+        doctest::Approx(shipped_nats / n).epsilon(1e-3));
+  // Sums in another order may turn a close choice of experts.
+  CHECK(report["divergenceNatsPerToken"].get<double>() ==
+        doctest::Approx(divergence / n).epsilon(0.02));
 }
 
 TEST_CASE("any number of threads, the same bytes") {
