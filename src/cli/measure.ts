@@ -8,7 +8,6 @@ import type { Verdict } from '../core/records/verdict.ts';
 import type { BuildProgress } from '../engines/build.ts';
 import { readMachineCard } from '../machine/card.ts';
 import { systemClock } from '../machine/clock.ts';
-import { ensureModel } from '../model/ensure-model.ts';
 import { openTokenizer } from '../model/tokenizer.ts';
 import { hasCertificates, newestCertificate } from '../results/certificates.ts';
 import { readPlan } from '../results/read.ts';
@@ -27,9 +26,9 @@ import {
   type Subjects,
 } from '../run/subjects.ts';
 import { type CompleteProtocol, loadDescriptor } from '../schema/load.ts';
-import { modelToolPath } from './commands/model.ts';
 import type { Context } from './context.ts';
 import { createLiveLine } from './live-line.ts';
+import { makeModel } from './make-model.ts';
 import { printPlan, printVerdict, type ReportForm } from './printing.ts';
 import { createWatch } from './watch.ts';
 
@@ -145,26 +144,17 @@ async function measuredSpread(
   return value > 0 ? { value, source } : null;
 }
 
-/** A synthetic model is made now, so that no run waits for it. */
+/** What Rota makes by itself is made now, so that no run waits for it. */
 async function subjectsOf(
   context: Context,
   complete: CompleteProtocol,
 ): Promise<{ readonly arms: Subjects; readonly background: Subject | undefined }> {
-  return await interruptible(async (signal) => {
-    const options: SubjectOptions = {
-      complete,
-      root: context.root,
-      ensureModel: (model) =>
-        ensureModel(model, {
-          tool: modelToolPath(context.root),
-          folder: context.models,
-          root: context.root,
-          signal,
-          onProgress: (line) => context.tell(`${line}\n`),
-        }),
-    };
-    return { arms: await findSubjects(options), background: await findBackground(options) };
-  });
+  const options: SubjectOptions = {
+    complete,
+    root: context.root,
+    ensureModel: (model) => makeModel(context, model),
+  };
+  return { arms: await findSubjects(options), background: await findBackground(options) };
 }
 
 async function buildOthers(context: Context, plan: Plan): Promise<void> {

@@ -12,7 +12,6 @@ import { resolveCommand } from '../../engines/resolve.ts';
 import { type EngineSession, openSession } from '../../engines/session.ts';
 import { systemClock, utcOf } from '../../machine/clock.ts';
 import { lockMachine } from '../../machine/lock.ts';
-import { ensureModel } from '../../model/ensure-model.ts';
 import { createTextStream } from '../../model/text-stream.ts';
 import { openTokenizer, type Tokenizer } from '../../model/tokenizer.ts';
 import { Interrupted, interruptible } from '../../run/interrupts.ts';
@@ -28,7 +27,7 @@ import {
 } from '../arguments.ts';
 import type { Context } from '../context.ts';
 import { createLiveLine } from '../live-line.ts';
-import { modelToolPath } from './model.ts';
+import { makeModel } from '../make-model.ts';
 
 const collect = (word: string, words: readonly string[]): readonly string[] => [...words, word];
 /** Long enough for a slow disk and a long answer; Ctrl-C ends it sooner. */
@@ -75,17 +74,7 @@ async function ask(context: Context, engine: string, text: string, options: AskO
   const knobs = knobArguments(descriptor, options.knob);
   const inherited = inheritedNotice(descriptor.knobs, process.env);
   if (inherited !== null) context.tell(`note: ${inherited}\n`);
-  const live = createLiveLine(context);
-  const model = await interruptible((signal) =>
-    ensureModel(modelArgument(options.model), {
-      tool: modelToolPath(context.root),
-      folder: context.models,
-      root: context.root,
-      signal,
-      onProgress: (line) => context.tell(`${line}\n`),
-      onStep: live.show,
-    }),
-  ).finally(live.clear);
+  const model = await makeModel(context, modelArgument(options.model));
   const tokenizer = await openTokenizer(model);
   const binary = binaryPath(descriptor, context.root) ?? undefined;
   const command = resolveCommand(descriptor, knobs, { model, binary });

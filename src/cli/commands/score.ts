@@ -11,7 +11,6 @@ import { inheritedNotice } from '../../engines/environment.ts';
 import { startGuard } from '../../engines/guard.ts';
 import { systemClock, utcOf } from '../../machine/clock.ts';
 import { lockMachine } from '../../machine/lock.ts';
-import { ensureModel } from '../../model/ensure-model.ts';
 import { openTokenizer } from '../../model/tokenizer.ts';
 import { scoreReport } from '../../report/score.ts';
 import { findRun } from '../../results/list.ts';
@@ -26,6 +25,7 @@ import { loadDescriptor } from '../../schema/load.ts';
 import type { ProtocolModel } from '../../schema/override.ts';
 import { countArgument, MODEL_WORDS, modelArgument, wholeArgument } from '../arguments.ts';
 import type { Context } from '../context.ts';
+import { makeModel } from '../make-model.ts';
 import { lookOf } from '../printing.ts';
 import {
   armArguments,
@@ -38,7 +38,6 @@ import {
 import { ratesOf } from '../score-rates.ts';
 import { bundledTexts, type ClassText, givenTexts, windowsOf } from '../score-texts.ts';
 import { createScoreWatch } from '../score-watch.ts';
-import { modelToolPath } from './model.ts';
 
 const collect = (word: string, words: readonly string[]): readonly string[] => [...words, word];
 
@@ -193,15 +192,7 @@ function ratesFrom(
 
 async function findModel(context: Context, model: ProtocolModel): Promise<string> {
   const place = 'path' in model ? { path: resolve(context.cwd, model.path) } : model;
-  return await interruptible((signal) =>
-    ensureModel(place, {
-      root: context.root,
-      tool: modelToolPath(context.root),
-      folder: context.models,
-      signal,
-      onProgress: (line) => context.tell(`${line}\n`),
-    }),
-  );
+  return await makeModel(context, place);
 }
 
 /** Alone on the machine; no engine and no file of logits is left when this returns. */
