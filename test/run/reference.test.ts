@@ -40,10 +40,14 @@ describe.each(NAMES)('%s', (name) => {
     const verdict = deriveVerdict(folder);
     expect(verdict.complete).toBe(true);
     const row = (arm: string) => verdict.arms.find((each) => each.arm === arm);
-    // Where experts lie changes nothing that is said; a bent router does.
-    expect(row('ram')).toMatchObject({ output: 'L0', evidence: { differing: 0 } });
-    expect(row('ram')?.evidence?.score).toMatchObject({ perplexityRatio: 1, sameTop1: 1 });
-    expect(row('bias')?.evidence?.score).not.toBeNull();
+    // Where experts lie changes nothing that is said, nor does being stopped now and then; a bent router does.
+    const exact = ['ram', 'slow'].filter((arm) => row(arm) !== undefined);
+    expect(exact).toHaveLength(1);
+    for (const arm of exact) {
+      expect(row(arm)).toMatchObject({ output: 'L0', evidence: { differing: 0 } });
+      expect(row(arm)?.evidence?.score).toMatchObject({ perplexityRatio: 1, sameTop1: 1 });
+    }
+    if (row('bias') !== undefined) expect(row('bias')?.evidence?.score).not.toBeNull();
     expect(htmlReport(plan, verdict, journal.events)).toContain('id="timeline"');
     expect(markdownReport(plan, JSON.parse(jsonReport(verdict)))).toBe(markdownReport(plan, verdict));
     expect(verdict.bounds?.every(({ line }) => line.includes(' % of a pass'))).toBe(true);
