@@ -67,7 +67,13 @@ describe('decode_from', () => {
     await engine.reset();
     const after = await engine.generate(body);
     expect(after.ids).toEqual(before.ids);
-    expect({ ...after.counters, late: 0 }).toEqual({ ...before.counters, late: 0 });
+    // Which prefetches were late is a matter of time, all else of the books is not.
+    const untimed = ({ counters }: typeof before) => ({
+      ...counters,
+      late: 0,
+      prefetch: { ...counters.prefetch, late: 0 },
+    });
+    expect(untimed(after)).toEqual(untimed(before));
   });
 });
 
