@@ -3,8 +3,9 @@
 import { expect, test } from 'vitest';
 import { UserError } from '../../src/core/errors.ts';
 import { parseDescriptor } from '../../src/schema/descriptor.ts';
+import { throwProblems } from '../../src/schema/problems.ts';
 import { parsePrompts } from '../../src/schema/prompts.ts';
-import { parseProtocol } from '../../src/schema/protocol.ts';
+import { parseProtocol, protocolContradictions } from '../../src/schema/protocol.ts';
 import { DESCRIPTOR, PROTOCOL } from './samples.ts';
 
 /** The message of the UserError that a step throws. */
@@ -205,7 +206,13 @@ test('prompts are named by their place and must be new', () => {
   `);
 });
 
-const background = (text: string): string => protocol('seed:', `background: ${text}\nseed:`);
+/** What its shape says, and what no single field shows. */
+const background = (text: string): string =>
+  complaint(() => {
+    const yaml = changed(PROTOCOL, '\nseed:', `\nbackground: ${text}\nseed:`);
+    const { protocol: parsed, source } = parseProtocol(yaml, 'p.yaml');
+    throwProblems(protocolContradictions(parsed, source));
+  });
 
 test('protocol: a background is either a command or an engine, beside blocks that there are', () => {
   expect(
@@ -213,34 +220,21 @@ test('protocol: a background is either a command or an engine, beside blocks tha
       '{}',
       '{command: [a], engine: strata}',
       '{command: [a], maxNew: 4}',
-      '{command: []}',
       '{command: [a], blocks: [1, 99, 1]}',
+      '{command: []}',
       '{command: [a], blocks: quarter}',
       '{command: [a], name: My Load}',
     ].map(background),
   ).toMatchInlineSnapshot(`
     [
-      "p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
-    p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
-    p.yaml:11:1: the key "seed" is given twice",
-      "p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
-    p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
-    p.yaml:11:1: the key "seed" is given twice",
-      "p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
-    p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
-    p.yaml:11:1: the key "seed" is given twice",
-      "p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
-    p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
-    p.yaml:11:1: the key "seed" is given twice",
-      "p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
-    p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
-    p.yaml:11:1: the key "seed" is given twice",
-      "p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
-    p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
-    p.yaml:11:1: the key "seed" is given twice",
-      "p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
-    p.yaml:4:1: Flow map in block collection must be sufficiently indented and end with a }
-    p.yaml:11:1: the key "seed" is given twice",
+      "p.yaml:10:13: background: needs either command or engine, got none",
+      "p.yaml:10:13: background: needs either command or engine, got both",
+      "p.yaml:10:36: background.maxNew: belongs to an engine, not to a command",
+      "p.yaml:10:40: background.blocks.1: there are 2 blocks, no block 99
+    p.yaml:10:44: background.blocks.2: block 1 is given twice",
+      "p.yaml:10:23: background.command: needs at least 1 entry",
+      "p.yaml:10:36: background.blocks: unknown value "quarter"; valid: all, half",
+      "p.yaml:10:34: background.name: a background is named in lower case with dashes",
     ]
   `);
 });
