@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { CalibrationReading } from '../core/records/journal.ts';
+import { mean, sum } from '../core/stats/sums.ts';
 
 function readOrNull(file: string): string | null {
   try {
@@ -30,8 +31,6 @@ function cpuFolders(root: string): string[] {
     return [];
   }
 }
-
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 /** A package counts on each of its cores: what matters is only whether the sum moves. */
 function thermalThrottles(cpus: readonly string[]): number | null {
@@ -70,7 +69,7 @@ export function readThrottling(root = '/'): Throttling {
   const cpus = cpuFolders(root);
   const clocks = numbersIn(cpus, 'cpufreq/scaling_cur_freq');
   return {
-    clockMhz: clocks.length === 0 ? null : sum(clocks) / clocks.length / 1000,
+    clockMhz: clocks.length === 0 ? null : mean(clocks) / 1000,
     thermalThrottles: thermalThrottles(cpus),
     quotaThrottles: quotaThrottles(root),
   };

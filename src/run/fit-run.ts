@@ -5,7 +5,7 @@ import { EngineError, EXIT, InvalidRecordError, UserError } from '../core/errors
 import type { Unit } from '../core/fit/pass-model.ts';
 import { fitArms, type RunFit, type RunPasses } from '../core/fit/run-fit.ts';
 import type { Plan } from '../core/records/plan.ts';
-import { goodAttempts, replay } from '../core/verdict/replay.ts';
+import { goodAttempts, measuredWindows, replay } from '../core/verdict/replay.ts';
 import { readLedger } from '../results/ledger.ts';
 import type { RunFolder } from '../results/run-folder.ts';
 import { nameHint } from '../schema/nearest.ts';
@@ -58,12 +58,13 @@ function withoutLedger({ path }: RunFolder, plan: Plan): string {
 }
 
 function runPasses(folder: RunFolder, { plan, events }: Derived, classes: readonly string[]): RunPasses[] {
-  return goodAttempts(replay(plan, events)).flatMap(({ planned, windows, end }): RunPasses[] => {
+  return goodAttempts(replay(plan, events)).flatMap((attempt): RunPasses[] => {
+    const { planned, end } = attempt;
     const ledger = end?.ledger;
     if (ledger === undefined) return [];
     const requests = new Set(
-      windows
-        .filter(({ kind, class: name }) => kind === 'measure' && classes.includes(name))
+      measuredWindows(attempt)
+        .filter(({ class: name }) => classes.includes(name))
         .map(({ result }) => requestOf(result)),
     );
     const passes = readLedger(folder, ledger).filter(({ request }) => requests.has(request));

@@ -38,8 +38,8 @@ export function writeVerdict(folder: RunFolder): Verdict {
 }
 
 /**
- * Makes the verdict again and holds it against the file, and the ledgers against their digests. Without a file (a killed run) it is written; a file that says something
- * else was altered, or written by another version of Rota, and is left as it is.
+ * Makes the verdict again and holds it against the file, and the ledgers against their digests. Without a file (a killed run) it is
+ * written; a file that says something else was altered, or written by another version of Rota, and is left as it is.
  */
 export function recomputeVerdict(folder: RunFolder): Verdict {
   const { plan, events, verdict } = deriveRecord(folder);

@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import { modelShape, type ProtocolModel } from './override.ts';
+import type { AddProblem } from './problems.ts';
 
 export interface ProtocolBackground {
   readonly name: string;
@@ -36,11 +37,9 @@ export const backgroundShape = z.strictObject({
   settleS: z.number().min(0).max(3600).default(1),
 });
 
-type Add = (path: (string | number)[], message: string, hint?: string) => void;
-
 export function backgroundContradictions(
   { background, blocks }: { readonly background?: ProtocolBackground; readonly blocks: number },
-  add: Add,
+  add: AddProblem,
 ): void {
   if (background === undefined) return;
   const isCommand = background.command !== undefined;

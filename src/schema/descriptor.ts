@@ -172,7 +172,7 @@ const descriptorShape = z
 function descriptorContradictions(descriptor: EngineDescriptor): [(string | number)[], string][] {
   const found: [(string | number)[], string][] = [];
   for (const [index, word] of descriptor.command.entries()) {
-    for (const [, name = ''] of word.matchAll(/\{([^{}]*)\}/g)) {
+    for (const name of placeholdersOf([word])) {
       if (name === 'binary' && descriptor.binary === undefined) {
         found.push([
           ['command', index],

@@ -85,15 +85,28 @@ function checkBackground(
 ): CompleteProtocol['background'] {
   const engine = background?.engine;
   if (engine === undefined) return undefined;
-  const at = ['background', 'knobs'];
   const descriptor = collectProblems(problems, () =>
     loadDescriptor(enginesFolder, engine, source.where(['background', 'engine'])),
   );
   if (descriptor === undefined) return undefined;
-  const where = (name: string, part: Parameters<YamlSource['where']>[1]) => source.where([...at, name], part);
-  const checked = validateKnobs(descriptor.knobs, background?.knobs ?? {}, where, at.join('.'));
+  const at = { source, path: ['background', 'knobs'] };
+  return { descriptor, knobs: checkKnobs(descriptor.knobs, background?.knobs ?? {}, at, problems) };
+}
+
+function checkKnobs(
+  specs: KnobSpecs,
+  knobs: Readonly<Record<string, unknown>>,
+  { source, path: at }: { readonly source: YamlSource; readonly path: readonly string[] },
+  problems: Problem[],
+): Knobs {
+  const checked = validateKnobs(
+    specs,
+    knobs,
+    (name, part) => source.where([...at, name], part),
+    at.join('.'),
+  );
   problems.push(...checked.problems);
-  return { descriptor, knobs: checked.knobs };
+  return checked.knobs;
 }
 
 function loadOtherEngines(
@@ -124,21 +137,12 @@ function checkArms(
   source: YamlSource,
   problems: Problem[],
 ): Record<string, Knobs> {
-  const check = (
-    specs: KnobSpecs,
-    knobs: Readonly<Record<string, unknown>>,
-    at: readonly string[],
-  ): Knobs => {
-    const checked = validateKnobs(
-      specs,
-      knobs,
-      (name, part) => source.where([...at, name], part),
-      at.join('.'),
-    );
-    problems.push(...checked.problems);
-    return checked.knobs;
-  };
-  const common = check(engines.descriptor.knobs, protocol.common, ['common']);
+  const common = checkKnobs(
+    engines.descriptor.knobs,
+    protocol.common,
+    { source, path: ['common'] },
+    problems,
+  );
   const arms = Object.entries(protocol.arms).map(([name, { override, ...own }]): [string, Knobs] => {
     const at = ['arms', name];
     const other = engines.otherEngines[name];
@@ -146,7 +150,7 @@ function checkArms(
     if (other === undefined && isOtherEngine(protocol, override)) return [name, {}];
     const descriptor = other ?? engines.descriptor;
     problems.push(...buildProblems(descriptor, override, [...at, OVERRIDE, 'build'], source));
-    const knobs = check(descriptor.knobs, own, at);
+    const knobs = checkKnobs(descriptor.knobs, own, { source, path: at }, problems);
     return [name, other === undefined ? { ...common, ...knobs } : knobs];
   });
   return Object.fromEntries(arms);

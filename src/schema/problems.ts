@@ -11,6 +11,9 @@ export interface Problem {
   readonly hint?: string;
 }
 
+/** Notes a problem of one file at a path in it. */
+export type AddProblem = (path: (string | number)[], message: string, hint?: string) => void;
+
 /** A UserError that still knows its problems one by one, so that several files can be checked and told about together. */
 export class ProblemsError extends UserError {
   readonly problems: readonly Problem[];

@@ -12,7 +12,7 @@ import {
   type ProtocolModel,
   samplingShape,
 } from './override.ts';
-import type { Problem } from './problems.ts';
+import type { AddProblem, Problem } from './problems.ts';
 import { validate } from './validate.ts';
 import { parseYaml, pathText, type YamlSource } from './yaml-source.ts';
 
@@ -143,7 +143,7 @@ const protocolShape = z.strictObject({
 /** What no single field shows. */
 export function protocolContradictions(protocol: Protocol, source: YamlSource): Problem[] {
   const found: Problem[] = [];
-  const add: Add = (path, message, hint) => {
+  const add: AddProblem = (path, message, hint) => {
     found.push({
       where: source.where(path),
       path: pathText(path),
@@ -169,10 +169,8 @@ export function protocolContradictions(protocol: Protocol, source: YamlSource): 
   return found;
 }
 
-type Add = (path: (string | number)[], message: string, hint?: string) => void;
-
 /** Looks and screening are about the same blocks: they must leave each other some. */
-function stopContradictions({ arms, blocks, stop, sweep }: Protocol, add: Add): void {
+function stopContradictions({ arms, blocks, stop, sweep }: Protocol, add: AddProblem): void {
   const screen = sweep?.screen ?? 0;
   if (sweep !== undefined && Object.keys(arms).length < 3)
     add(['sweep'], 'a sweep is for 3 arms or more: two have nothing to screen');

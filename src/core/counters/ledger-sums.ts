@@ -1,25 +1,14 @@
 // The sums of a ledger's passes, and whether they say what the counters of the answer say. Knows no file.
 
-import { type Known, knownSum } from '../known.ts';
+import { grouped } from '../grouped.ts';
+import type { Known } from '../known.ts';
 import type { Counters } from '../records/answer.ts';
 import type { LedgerPass, LedgerWindow, PassCounts } from '../records/ledger.ts';
 import type { Violation } from './identities.ts';
+import { CHANNELS, SOURCES, sumsOf } from './sums.ts';
 
-const SOURCES = ['hit', 'pcie', 'cpu', 'file', 'skipped'] as const;
-const CHANNELS = ['hit', 'pcie', 'cpu', 'file', 'dense', 'engram'] as const;
 const CAUSES = ['total', 'draft', 'dense', 'experts', 'pool', 'fileWait'] as const;
 const NUMBERS = ['rows', 'offered', 'accepted'] as const;
-
-function sumsOf<K extends string>(
-  names: readonly K[],
-  parts: readonly Readonly<Record<K, Known>>[],
-): Record<K, Known> {
-  const sums = names.map((name) => [
-    name,
-    parts.length === 0 ? null : knownSum(parts.map((part) => part[name])),
-  ]);
-  return Object.fromEntries(sums);
-}
 
 /** Part by part; what one of them does not know is not known of the sum. */
 export function summed(parts: readonly PassCounts[]): PassCounts {
@@ -34,8 +23,7 @@ export function summed(parts: readonly PassCounts[]): PassCounts {
 
 /** One for each request, in the order of their first passes. */
 export function sumsByRequest(passes: readonly LedgerPass[]): LedgerWindow[] {
-  const byRequest = new Map<number, LedgerPass[]>();
-  for (const pass of passes) byRequest.set(pass.request, [...(byRequest.get(pass.request) ?? []), pass]);
+  const byRequest = grouped(passes, ({ request }) => request);
   return [...byRequest].map(([request, own]) => ({ request, passes: own.length, ...summed(own) }));
 }
 

@@ -5,6 +5,7 @@ import type { LedgerPass } from '../records/ledger.ts';
 import { clusterRobust } from '../stats/cluster-robust.ts';
 import { dot, type LeastSquares, leastSquares, solveLower } from '../stats/least-squares.ts';
 import { tQuantile } from '../stats/student.ts';
+import { mean, squaresAroundMean } from '../stats/sums.ts';
 
 export const TERMS = ['rows', 'pcie', 'file', 'cpu'] as const;
 export type TermName = (typeof TERMS)[number];
@@ -75,9 +76,6 @@ export function passOf(run: string, block: number, { rows, bySource, bytes, ms }
   };
 }
 
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
-
 function columnOf(passes: readonly Pass[], term: TermName, unit: Unit): number[] {
   return passes.map((pass) =>
     term === 'rows' ? pass.rows : unit === 'lookup' ? pass.lookups[term] : pass.bytes[term] / 1e6,
@@ -106,7 +104,7 @@ export function fitPasses(passes: readonly Pass[], unit: Unit): PassFit | null {
   const { terms, fit } = design;
   const ms = passes.map((pass) => pass.ms);
   const rest = dot(fit.residuals, fit.residuals);
-  const whole = ms.reduce((sum, value) => sum + (value - mean(ms)) ** 2, 0);
+  const whole = squaresAroundMean(ms);
   return {
     unit,
     passes: passes.length,
@@ -153,8 +151,7 @@ function inflation({ r, kept }: LeastSquares, place: number, values: readonly nu
     r,
     kept.map((_, i) => (i === place ? 1 : 0)),
   );
-  const middle = mean(values);
-  return dot(z, z) * values.reduce((sum, value) => sum + (value - middle) ** 2, 0);
+  return dot(z, z) * squaresAroundMean(values);
 }
 
 /** 1 − Σ(what the other blocks foretell wrongly)² / Σ(what their mean foretells wrongly)² */

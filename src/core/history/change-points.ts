@@ -1,6 +1,7 @@
 // Where a history of rates changed its level. Knows numbers in the order of time, and a seeded source of chance.
 
 import type { Rng } from '../rng.ts';
+import { mean, squaresAroundMean } from '../stats/sums.ts';
 
 export interface ChangePoint {
   /** The first value of the new level. */
@@ -44,14 +45,11 @@ function search(values: readonly number[], offset: number, rng: Rng): number[] {
   ];
 }
 
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
-
 /** Running sums: every split in one pass. */
 function bestSplit(values: readonly number[]): { readonly index: number; readonly size: number } {
   const n = values.length;
   const centre = mean(values);
-  const total = values.reduce((sum, value) => sum + (value - centre) ** 2, 0);
+  const total = squaresAroundMean(values);
   let left = 0;
   let best = { index: 0, size: 0 };
   if (total <= 1e-18 * n) return best;

@@ -3,7 +3,8 @@
 
 import { timing } from '../counters/raw-answer.ts';
 import type { PassCauses } from '../records/causes.ts';
-import { causesOf, type Ledgered } from '../verdict/causes.ts';
+import { mean, sum } from '../stats/sums.ts';
+import { CAUSE_NAMES, causesOf, type Ledgered } from '../verdict/causes.ts';
 import type { Window } from '../verdict/replay.ts';
 import type { Bandwidths } from './ceiling.ts';
 
@@ -23,18 +24,8 @@ export function boundLine(all: readonly Ledgered[], bandwidths: Bandwidths): str
   ].join('; ');
 }
 
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 const known = (values: readonly (number | null | undefined)[]): number[] =>
   values.filter((value): value is number => typeof value === 'number');
-const mean = (values: readonly number[]): number => sum(values) / values.length;
-
-const CAUSES: Readonly<Record<keyof PassCauses, string>> = {
-  pool: 'CPU pool',
-  fileWait: 'file wait',
-  dense: 'dense half',
-  draft: 'drafts',
-  other: 'other',
-};
 
 /** A part below this share of a pass bounds nothing, unless there is a rate to show: what was read ahead is not waited for. */
 const WORTH_A_WORD = 0.05;
@@ -44,7 +35,7 @@ function causeParts(
   causes: PassCauses | null,
   rates: Readonly<Partial<Record<keyof PassCauses, string | null>>>,
 ): string[] {
-  const parts = Object.entries(CAUSES).map(([key, name]) => {
+  const parts = Object.entries(CAUSE_NAMES).map(([key, name]) => {
     const cause = key as keyof PassCauses;
     const moves = cause === 'fileWait' ? 'file' : name;
     return { name, moves, ms: causes?.[cause] ?? null, rate: rates[cause] ?? null };

@@ -1,6 +1,7 @@
 // The randomised complete block model y = μ + block + arm + error, and whether its arms have one error. Knows numbers only: a table
 // has one row a block and one column an arm.
 
+import { mean, squaresAroundMean } from './sums.ts';
 import { fTail } from './variance-tests.ts';
 
 export type Table = readonly (readonly number[])[];
@@ -17,9 +18,6 @@ export interface BlockModel {
   readonly blockMeanSquare: number;
 }
 
-const meanOf = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
-
 const column = (table: Table, arm: number): number[] => table.map((row) => row[arm] ?? Number.NaN);
 
 /** Needs two blocks and two arms. */
@@ -27,9 +25,9 @@ export function blockModel(table: Table): BlockModel {
   const blocks = table.length;
   const arms = table[0]?.length ?? 0;
   if (blocks < 2 || arms < 2) throw new RangeError(`a block model needs two blocks and two arms`);
-  const rowMeans = table.map(meanOf);
-  const means = Array.from({ length: arms }, (_, arm) => meanOf(column(table, arm)));
-  const grand = meanOf(means);
+  const rowMeans = table.map(mean);
+  const means = Array.from({ length: arms }, (_, arm) => mean(column(table, arm)));
+  const grand = mean(means);
   const df = (blocks - 1) * (arms - 1);
   const squares = table.reduce(
     (sum, row, block) =>
@@ -37,7 +35,7 @@ export function blockModel(table: Table): BlockModel {
       row.reduce((part, y, arm) => part + (y - (rowMeans[block] ?? 0) - (means[arm] ?? 0) + grand) ** 2, 0),
     0,
   );
-  const between = rowMeans.reduce((sum, mean) => sum + (mean - grand) ** 2, 0);
+  const between = rowMeans.reduce((sum, each) => sum + (each - grand) ** 2, 0);
   return { blocks, arms, means, error: squares / df, df, blockMeanSquare: (arms * between) / (blocks - 1) };
 }
 
@@ -52,9 +50,8 @@ export function loudness(table: Table): number[] | null {
   return Array.from({ length: arms }, (_, arm) => {
     const others = table.map((row) => row.filter((_, index) => index !== arm));
     const rest = blockModel(others);
-    const apart = table.map((row, block) => (row[arm] ?? 0) - meanOf(others[block] ?? []));
-    const centre = meanOf(apart);
-    const variance = apart.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (table.length - 1);
+    const apart = table.map((row, block) => (row[arm] ?? 0) - mean(others[block] ?? []));
+    const variance = squaresAroundMean(apart) / (table.length - 1);
     const own = variance / (arms / (arms - 1));
     if (rest.error === 0) return own === 0 ? 1 : 0;
     return fTail(own / rest.error, table.length - 1, rest.df);

@@ -1,5 +1,6 @@
 // How well coefficients are known when observations of one cluster share its noise. Knows numbers only.
 
+import { grouped } from '../grouped.ts';
 import { dot, type LeastSquares, solveLower } from './least-squares.ts';
 import { inverseRootOfRest, type Matrix, times } from './symmetric.ts';
 
@@ -19,12 +20,7 @@ interface Cluster {
 }
 
 function clustersOf({ q, residuals }: LeastSquares, names: readonly string[]): Cluster[] {
-  const rows = new Map<string, number[]>();
-  for (const [row, name] of names.entries()) {
-    const own = rows.get(name);
-    if (own === undefined) rows.set(name, [row]);
-    else own.push(row);
-  }
+  const rows = grouped([...names.keys()], (row) => names[row]);
   return [...rows.values()].map((own) => {
     const parts = q.map((direction) => own.map((row) => direction[row] ?? 0));
     const share = parts.map((a) => parts.map((b) => dot(a, b)));

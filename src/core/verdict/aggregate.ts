@@ -1,9 +1,10 @@
 // Sums of windows: rates as ratios of sums, counters as sums, unknown when a part is unknown. Knows no other arm.
 
+import { CHANNELS, SOURCES, sumsOf } from '../counters/sums.ts';
 import { type Known, knownSum, medianKnown, ratio, scaled } from '../known.ts';
-import type { ChannelBytes, Counters, Lookups } from '../records/answer.ts';
+import type { Counters } from '../records/answer.ts';
 import type { Plan } from '../records/plan.ts';
-import type { Attempt, Window } from './replay.ts';
+import { type Attempt, measuredWindows, type Window } from './replay.ts';
 
 export interface Totals {
   /** All tokens that came out. */
@@ -35,32 +36,19 @@ export function totalsOf(windows: readonly Window[]): Totals {
   };
 }
 
+const COUNTS = ['passes', 'rows', 'lookups', 'offered', 'accepted', 'late'] as const;
+
 function sumCounters(all: readonly Counters[]): Counters {
-  const sum = (of: (counters: Counters) => Known): Known => (all.length === 0 ? null : knownSum(all.map(of)));
-  const source = (name: keyof Lookups): Known => sum(({ bySource }) => bySource[name]);
-  const channel = (name: keyof ChannelBytes): Known => sum(({ bytes }) => bytes[name]);
   return {
-    passes: sum(({ passes }) => passes),
-    rows: sum(({ rows }) => rows),
-    lookups: sum(({ lookups }) => lookups),
-    bySource: {
-      hit: source('hit'),
-      pcie: source('pcie'),
-      cpu: source('cpu'),
-      file: source('file'),
-      skipped: source('skipped'),
-    },
-    bytes: {
-      hit: channel('hit'),
-      pcie: channel('pcie'),
-      cpu: channel('cpu'),
-      file: channel('file'),
-      dense: channel('dense'),
-      engram: channel('engram'),
-    },
-    offered: sum(({ offered }) => offered),
-    accepted: sum(({ accepted }) => accepted),
-    late: sum(({ late }) => late),
+    ...sumsOf(COUNTS, all),
+    bySource: sumsOf(
+      SOURCES,
+      all.map(({ bySource }) => bySource),
+    ),
+    bytes: sumsOf(
+      CHANNELS,
+      all.map(({ bytes }) => bytes),
+    ),
   };
 }
 
@@ -83,9 +71,7 @@ export function classRun(plan: Plan, attempt: Attempt, className: string): Class
   const { block } = attempt.planned;
   const workload = plan.workloads.find((each) => each.class === className);
   const wanted = (workload?.promptsByBlock[block - 1] ?? []).map((prompt) => prompt.id);
-  const measured = attempt.windows.filter(
-    (window) => window.kind === 'measure' && window.class === className,
-  );
+  const measured = measuredWindows(attempt).filter((window) => window.class === className);
   const windows = wanted.flatMap((id) => measured.filter((window) => window.prompt === id).slice(-1));
   const totals = totalsOf(windows);
   const problem = problemOf(wanted, windows, totals);

@@ -11,9 +11,10 @@ import type {
 import { holm } from '../stats/holm.ts';
 import { pairedEstimate, pairedInterval } from '../stats/paired.ts';
 import { tQuantile, tTwoSided } from '../stats/student.ts';
+import { mean } from '../stats/sums.ts';
 import type { ClassRun } from './aggregate.ts';
 import { byLength } from './foreign-load.ts';
-import { plural, ratioParts } from './lines.ts';
+import { plural, pText, ratioParts } from './lines.ts';
 import type { Window } from './replay.ts';
 
 const ALPHA = 0.05;
@@ -128,9 +129,6 @@ function twoGroups(
   return { ratio, p: tTwoSided(difference / error, df) };
 }
 
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
-
 const coresOf = (windows: readonly Window[]) =>
   byLength(windows, ({ load }) =>
     load.backgroundCpuShare === undefined || load.cores === undefined
@@ -165,7 +163,7 @@ function lineOf(
 function interactionWords({ ratio, p }: BackgroundInteraction): string {
   if (ratio === null || p === null) return 'too few blocks to say whether the effect depends on it';
   const { ratio: change, interval } = ratioParts(ratio);
-  const value = p < 0.001 ? 'p < 0.001' : `p ${p.toFixed(3)}`;
+  const value = pText(p);
   return p < ALPHA
     ? `the effect depends on it, by ${change} (${interval}, ${value})`
     : `whether the effect depends on it is open: ${change} (${interval}, ${value})`;

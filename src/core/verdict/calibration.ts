@@ -10,8 +10,9 @@ import { holm } from '../stats/holm.ts';
 import { pairedEstimate } from '../stats/paired.ts';
 import { slopeOf } from '../stats/slope.ts';
 import { tTwoSided } from '../stats/student.ts';
-import { percent } from './lines.ts';
-import type { Attempt, Replay } from './replay.ts';
+import { mean } from '../stats/sums.ts';
+import { percent, pText } from './lines.ts';
+import { type Attempt, goodAttempts, type Replay } from './replay.ts';
 
 type Part = 'arithmetic' | 'memory';
 
@@ -25,12 +26,11 @@ const msOf = (reading: CalibrationReading, part: Part): number =>
   part === 'arithmetic' ? reading.arithmeticMs : reading.memoryMs;
 
 /** Undefined: no run has both loops around it. */
-export function calibrationOf(plan: Plan, { runs }: Replay): Calibration | undefined {
-  const around = runs.flatMap(({ ok }): Around[] =>
-    ok === null || ok.before === null || ok.after === null
-      ? []
-      : [{ attempt: ok, before: ok.before, after: ok.after }],
-  );
+export function calibrationOf(plan: Plan, record: Replay): Calibration | undefined {
+  const around = goodAttempts(record).flatMap((attempt): Around[] => {
+    const { before, after } = attempt;
+    return before === null || after === null ? [] : [{ attempt, before, after }];
+  });
   if (around.length === 0) return undefined;
   return {
     runs: around.length,
@@ -102,9 +102,6 @@ function pairsOf(around: readonly Around[], arm: string, part: Part): [number, n
     });
 }
 
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
-
 const COUNTERS = [
   { counter: 'thermalThrottles', of: 'thermal throttling', what: 'the processor was too hot' },
   { counter: 'quotaThrottles', of: 'quota throttling', what: 'the CPU quota was used up' },
@@ -139,8 +136,6 @@ function throttled(
   });
   return { hits: moved.filter((isHot) => isHot).length, runs: moved.length };
 }
-
-const pText = (p: number): string => (p < 0.001 ? 'p < 0.001' : `p ${p.toFixed(3)}`);
 
 function signed(share: number): string {
   return `${percent(Math.abs(share))} ${share < 0 ? 'less' : 'longer'}`;

@@ -6,6 +6,15 @@ import type { PassCauses } from '../records/causes.ts';
 import type { LedgerWindow, PassMs } from '../records/ledger.ts';
 import type { Attempt, Window } from './replay.ts';
 
+/** As a reader sees them. */
+export const CAUSE_NAMES: Readonly<Record<keyof PassCauses, string>> = {
+  pool: 'CPU pool',
+  fileWait: 'file wait',
+  dense: 'dense half',
+  draft: 'drafts',
+  other: 'other',
+};
+
 /** A measured window and what its run's ledger says of it. */
 export interface Ledgered {
   readonly window: Window;

@@ -7,13 +7,14 @@ import type { ForeignProgram } from '../records/journal.ts';
 import type { Guards, Plan } from '../records/plan.ts';
 import type { DisturbedBlock, ForeignLoad, SpeedVerdict } from '../records/verdict.ts';
 import type { ClassRun } from './aggregate.ts';
-import { percent, plural, ratioParts } from './lines.ts';
-import type { Attempt, Replay, Window } from './replay.ts';
+import { listed, percent, plural, ratioParts } from './lines.ts';
+import { type Attempt, goodAttempts, measuredWindows, type Replay, type Window } from './replay.ts';
 import type { SpeedFinding } from './speed.ts';
 
 /** Undefined: nobody disturbed anything that is known of. */
-export function foreignLoadOf(plan: Plan, { runs, spoilt }: Replay): ForeignLoad | undefined {
-  const ok = runs.flatMap((run) => (run.ok === null ? [] : [run.ok]));
+export function foreignLoadOf(plan: Plan, record: Replay): ForeignLoad | undefined {
+  const { spoilt } = record;
+  const ok = goodAttempts(record);
   const blocks = [...new Set(ok.map(({ planned }) => planned.block))].sort((a, b) => a - b);
   const disturbed = blocks.flatMap((block) => {
     const tries = 1 + spoilt.filter((each) => each.block === block).length;
@@ -27,9 +28,7 @@ export function foreignLoadOf(plan: Plan, { runs, spoilt }: Replay): ForeignLoad
 }
 
 function measuredIn(block: number, ok: readonly Attempt[]): Window[] {
-  return ok
-    .filter(({ planned }) => planned.block === block)
-    .flatMap(({ windows }) => windows.filter(({ kind }) => kind === 'measure'));
+  return ok.filter(({ planned }) => planned.block === block).flatMap(measuredWindows);
 }
 
 function disturbedBlock(
@@ -126,7 +125,7 @@ export function foreignLoadWarnings(load: ForeignLoad | undefined, guards: Guard
     ...(tries.length === 0
       ? []
       : [
-          `${plural(tries.length, 'try', 'tries')} of blocks spoilt by others, measured again and not counted: ${listed(tries)}`,
+          `${plural(tries.length, 'try', 'tries')} of blocks spoilt by others, measured again and not counted: ${listed(tries, '; ')}`,
         ]),
     // What its protocol only flags is told window by window.
     ...(guards.onTrip === 'rerun' ? disturbed.map(disturbedText) : []),
@@ -146,10 +145,4 @@ function disturbedText(block: DisturbedBlock): string {
 
 export function mostBy(programs: readonly ForeignProgram[]): string {
   return `most by ${programs.map(({ name, cores }) => `${name} ${cores.toFixed(1)}`).join(', ')}`;
-}
-
-/** The first few, then how many more. */
-function listed(names: readonly string[]): string {
-  const shown = names.slice(0, 3).join('; ');
-  return names.length > 3 ? `${shown} and ${names.length - 3} more` : shown;
 }

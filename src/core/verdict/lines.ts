@@ -26,6 +26,16 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${n} ${n === 1 ? one : many}`;
 }
 
+export function pText(p: number): string {
+  return p < 0.001 ? 'p < 0.001' : `p ${p.toFixed(3)}`;
+}
+
+/** The first few, then how many more. */
+export function listed(names: readonly string[], between = ', '): string {
+  const shown = names.slice(0, 3).join(between);
+  return names.length > 3 ? `${shown} and ${names.length - 3} more` : shown;
+}
+
 /** `problem`: why there is no rate, when there is none. */
 export function verdictLine(
   output: OutputFinding,

@@ -124,6 +124,11 @@ export function goodAttempts({ runs }: Pick<Replay, 'runs'>): Attempt[] {
   return runs.flatMap(({ ok }) => (ok === null ? [] : [ok]));
 }
 
+/** Its windows that are measured, in the order in which they ran. */
+export function measuredWindows({ windows }: Attempt): Window[] {
+  return windows.filter(({ kind }) => kind === 'measure');
+}
+
 /** Throws InvalidRecordError when the journal speaks of runs that were not planned or had not started. */
 export function replay(plan: Plan, events: readonly JournalEvent[]): Replay {
   const attempts = new Map<string, Draft[]>(plan.runs.map((run) => [run.id, []]));

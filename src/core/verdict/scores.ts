@@ -3,6 +3,7 @@
 import type { ScoreEvent } from '../records/journal.ts';
 import type { Score } from '../records/verdict.ts';
 import { pairedEstimate, pairedInterval } from '../stats/paired.ts';
+import { mean, sum } from '../stats/sums.ts';
 
 /** `same`: bit for bit. `near`: within the bounds of rounding. `far`: certainly outside. `unclear`: these texts cannot tell. */
 export type ScoreState = 'same' | 'near' | 'far' | 'unclear';
@@ -40,8 +41,7 @@ export function compareScores(pairs: readonly (readonly [ScoreEvent, ScoreEvent]
     isIdentical &&= base.logitsSha256 !== null && base.logitsSha256 === own.logitsSha256 && delta === 0;
   }
   if (places === 0) return null;
-  const means = [...byText.values()].map((deltas) => sum(deltas) / deltas.length);
-  const mean = sum(means) / means.length;
+  const means = [...byText.values()].map(mean);
   const estimate = pairedEstimate(means);
   const bounds = estimate === null ? null : pairedInterval(estimate, 0.05);
   // More probable is less perplexing: the bounds change places.
@@ -49,14 +49,12 @@ export function compareScores(pairs: readonly (readonly [ScoreEvent, ScoreEvent]
   const score: Score = {
     texts: means.length,
     tokens: places,
-    perplexityRatio: Math.exp(-mean),
+    perplexityRatio: Math.exp(-mean(means)),
     interval,
     sameTop1: same / places,
   };
   return { score, state: isIdentical && same === places ? 'same' : stateOf(score, places) };
 }
-
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 function stateOf({ interval, sameTop1 }: Score, places: number): ScoreState {
   const [low, high] = interval ?? [0, Number.POSITIVE_INFINITY];

@@ -11,9 +11,9 @@ import { calibrationWarnings } from './calibration.ts';
 import { sumsOf } from './causes.ts';
 import { reorderedBlocks } from './executed.ts';
 import { foreignLoadWarnings, mostBy, programsOf } from './foreign-load.ts';
-import { percent, plural } from './lines.ts';
+import { listed, percent, plural } from './lines.ts';
 import type { MachineFindings } from './machine.ts';
-import type { Attempt, Replay, Window } from './replay.ts';
+import { type Attempt, measuredWindows, type Replay, type Window } from './replay.ts';
 import type { SelfCheck } from './self-check.ts';
 
 /** The words of Counters themselves; an engine that counts otherwise says so in its descriptor. */
@@ -28,7 +28,7 @@ export function brokenWindows(plan: Plan, runs: readonly Attempt[]): BrokenWindo
   return runs.flatMap((attempt) => {
     const rule = plan.arms.find((arm) => arm.name === attempt.planned.arm)?.counting ?? OWN_RULE;
     const shape = { moeLayers: attempt.ready?.moeLayers ?? null, topK: attempt.ready?.topK ?? null };
-    return measured(attempt)
+    return measuredWindows(attempt)
       .map((window) => ({
         window,
         violations: [...brokenIdentities(window.result, shape, rule), ...againstLedger(attempt, window)],
@@ -42,15 +42,7 @@ function againstLedger(attempt: Attempt, window: Window): Violation[] {
   return sums === null ? [] : ledgerViolations(window.result.counters, sums);
 }
 
-const measured = (attempt: Attempt): Window[] =>
-  attempt.windows.filter((window) => window.kind === 'measure');
 const nameOf = (window: Window): string => `${window.run} ${window.class} ${window.prompt}`;
-
-/** The first few, then how many more. */
-function listed(names: readonly string[]): string {
-  const shown = names.slice(0, 3).join(', ');
-  return names.length > 3 ? `${shown} and ${names.length - 3} more` : shown;
-}
 
 export interface Facts {
   readonly plan: Plan;
@@ -117,7 +109,7 @@ function ceilingWarnings(rows: readonly ArmClassVerdict[]): string[] {
 }
 
 function foreignLoad({ plan, ok }: Facts): string[] {
-  const windows = ok.flatMap(measured);
+  const windows = ok.flatMap(measuredWindows);
   const { foreignCpuShare: limit, foreignGpuPercent } = plan.guards;
   const loaded = windows.filter((window) => (window.load.foreignCpuShare ?? 0) > limit);
   const programs = programsOf(loaded);
@@ -156,7 +148,7 @@ const TOLD = [/^foreign /, /^counters contradict/, /^no token came/];
 /** Flags that the windows carry, by name. */
 function otherFlags(ok: readonly Attempt[]): string[] {
   const byFlag = new Map<string, Window[]>();
-  for (const window of ok.flatMap(measured)) {
+  for (const window of ok.flatMap(measuredWindows)) {
     for (const flag of window.flags) {
       if (TOLD.some((words) => words.test(flag))) continue;
       byFlag.set(flag, [...(byFlag.get(flag) ?? []), window]);
@@ -188,7 +180,7 @@ function ledgerGaps({ plan, ok }: Facts): string[] {
   const gaps = ok.filter((attempt) => {
     const arm = plan.arms.find(({ name }) => name === attempt.planned.arm);
     if (arm?.ledgerFlag === undefined) return false;
-    return measured(attempt).some(
+    return measuredWindows(attempt).some(
       (window) => (window.result.counters.passes ?? 0) > 0 && sumsOf(attempt, window) === null,
     );
   });

@@ -1,7 +1,7 @@
 // The figures of a verdict: effects, parts of the speed, bytes against ceilings, lookups by tier. Owns what is drawn, not how.
 
-import type { PassCauses } from '../../core/records/causes.ts';
 import type { ArmClassVerdict, Verdict } from '../../core/records/verdict.ts';
+import { CAUSE_NAMES } from '../../core/verdict/causes.ts';
 import { ratioParts } from '../../core/verdict/lines.ts';
 import { gigabytesPerSecond, megabytes, number, share, signedNumber } from '../format.ts';
 import { figure, key, line, type Part, rect, row, stacked, WIDTH } from './draw.ts';
@@ -96,24 +96,18 @@ export function bytes({ arms, ceilings }: Verdict): string {
   return figure('bytes', 'Bytes per token against the ceilings', note, key(names) + body.join(''));
 }
 
-const CAUSES: readonly (readonly [keyof PassCauses, string])[] = [
-  ['draft', 'drafts'],
-  ['dense', 'dense half'],
-  ['pool', 'CPU pool'],
-  ['fileWait', 'file wait'],
-  ['other', 'other'],
-];
+const CAUSES = ['draft', 'dense', 'pool', 'fileWait', 'other'] as const;
 
 /** Milliseconds of a pass by what they went to, as far as the engine tells. */
 export function causes({ arms }: Verdict): string {
-  const names = CAUSES.map(([, name]) => name);
+  const names = CAUSES.map((cause) => CAUSE_NAMES[cause]);
   const rows = arms.flatMap((arm) => {
     const { causes: found, msPerPass } = arm;
     if (msPerPass === null) return [];
     const told = found ?? { draft: null, dense: null, pool: null, fileWait: null, other: msPerPass };
-    const parts = CAUSES.flatMap(([cause, name]): Part[] => {
+    const parts = CAUSES.flatMap((cause): Part[] => {
       const value = told[cause];
-      return value === null ? [] : [{ name, value: Math.max(0, value) }];
+      return value === null ? [] : [{ name: CAUSE_NAMES[cause], value: Math.max(0, value) }];
     });
     const text = found === undefined ? 'the engine does not tell its parts' : wordsOf(parts);
     return [{ arm, parts, text: `${number(msPerPass)} ms a pass; ${text}` }];

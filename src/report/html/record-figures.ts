@@ -2,7 +2,7 @@
 
 import type { JournalEvent } from '../../core/records/journal.ts';
 import type { Plan } from '../../core/records/plan.ts';
-import { goodAttempts, replay, type Window } from '../../core/verdict/replay.ts';
+import { goodAttempts, measuredWindows, replay, type Window } from '../../core/verdict/replay.ts';
 import { number, share } from '../format.ts';
 import { color, figure, keyOf, rect, row, WIDTH } from './draw.ts';
 
@@ -16,8 +16,9 @@ interface RunFacts {
 export function measuredRuns(plan: Plan, events: readonly JournalEvent[]): RunFacts[] {
   return goodAttempts(replay(plan, events))
     .sort((a, b) => a.started - b.started)
-    .map(({ planned: { id, arm }, windows }) => {
-      return { id, arm, windows: windows.filter(({ kind }) => kind === 'measure') };
+    .map((attempt) => {
+      const { id, arm } = attempt.planned;
+      return { id, arm, windows: measuredWindows(attempt) };
     });
 }
 
