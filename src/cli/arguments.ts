@@ -58,21 +58,27 @@ export function knobValue(spec: KnobSpec | undefined, word: string): unknown {
   return isNumeric && word.trim() !== '' && Number.isFinite(Number(word)) ? Number(word) : word;
 }
 
-/** `-k slots=25% -k threads=2`. */
-export function knobArguments(descriptor: EngineDescriptor, words: readonly string[]): Knobs {
+/** Of an option that may be repeated, all its words. */
+export function repeatedArgument(word: string, words: readonly string[]): readonly string[] {
+  return [...words, word];
+}
+
+/** `-k slots=25% -k threads=2`, or what stands at another place. */
+export function knobArguments(
+  descriptor: EngineDescriptor,
+  words: readonly string[],
+  where = '-k',
+  hint = 'write NAME=VALUE, such as threads=2',
+): Knobs {
   const given: Record<string, unknown> = {};
   for (const word of words) {
     const at = word.indexOf('=');
-    if (at < 1)
-      throw new UserError(`"${word}" is no knob`, {
-        where: '-k',
-        hint: 'write NAME=VALUE, such as threads=2',
-      });
+    if (at < 1) throw new UserError(`"${word}" is no knob`, { where, hint });
     const name = word.slice(0, at);
-    if (Object.hasOwn(given, name)) throw new UserError(`${name} is given twice`, { where: '-k' });
+    if (Object.hasOwn(given, name)) throw new UserError(`${name} is given twice`, { where });
     given[name] = knobValue(specOf(descriptor, name), word.slice(at + 1));
   }
-  return checkKnobs(descriptor, given, '-k');
+  return checkKnobs(descriptor, given, where);
 }
 
 function specOf({ knobs }: EngineDescriptor, name: string): KnobSpec | undefined {

@@ -1,4 +1,4 @@
-// What a run of identical arms says of this machine: the certificate of its noise, printed and kept. Knows when a run is one.
+// What a run of identical arms says of this machine: the certificate of its noise, printed and kept.
 import { EXIT } from '../core/errors.ts';
 import type { Certificate } from '../core/records/certificate.ts';
 import { machineKeyOf } from '../core/records/machine-key.ts';
@@ -11,14 +11,6 @@ import { writeCertificate } from '../results/certificates.ts';
 import { readRun } from '../results/read.ts';
 import type { RunFolder } from '../results/run-folder.ts';
 import type { Context } from './context.ts';
-
-/** Two arms with one command: no other plan may have them. */
-export function hasIdenticalArms({ arms }: Plan): boolean {
-  const settings = arms.map(({ argv, env, engine, model, sampling }) =>
-    stableJson([argv, env, engine, model, sampling ?? null]),
-  );
-  return arms.length === 2 && settings[0] === settings[1];
-}
 
 interface Finished {
   readonly plan: Plan;

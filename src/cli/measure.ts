@@ -2,9 +2,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { twinArms } from '../core/design/twins.ts';
 import { EXIT } from '../core/errors.ts';
 import type { Plan } from '../core/records/plan.ts';
-import type { Verdict } from '../core/records/verdict.ts';
 import type { BuildProgress } from '../engines/build.ts';
 import { readMachineCard } from '../machine/card.ts';
 import { systemClock } from '../machine/clock.ts';
@@ -26,6 +26,7 @@ import {
   type Subjects,
 } from '../run/subjects.ts';
 import { type CompleteProtocol, loadDescriptor } from '../schema/load.ts';
+import { certify } from './certify.ts';
 import type { Context } from './context.ts';
 import { createLiveLine } from './live-line.ts';
 import { makeModel } from './make-model.ts';
@@ -38,9 +39,6 @@ export interface MeasureOptions extends ReportForm {
   readonly shareMachine?: true | undefined;
 }
 
-/** What is said of a verdict instead of the verdict itself. */
-export type OnVerdict = (plan: Plan, verdict: Verdict, folder: RunFolder) => void;
-
 /** Prints the plan, and unless that is all, measures it and prints the verdict. */
 export async function measure(
   context: Context,
@@ -50,7 +48,6 @@ export async function measure(
     readonly command: string;
     /** Identical arms are what is wanted, not a mistake. */
     readonly equalArms?: true;
-    readonly onVerdict?: OnVerdict;
   },
   options: MeasureOptions,
 ): Promise<void> {
@@ -71,22 +68,13 @@ export async function measure(
   await buildOthers(context, prepared.plan);
   if (options.smoke) return await tryArms(context, prepared.plan, what.command, options);
   const folder = newRunFolder(context.results, prepared.plan);
-  const { command, onVerdict } = what;
-  await runFolderSession(context, folder, { command, resumed: false, onVerdict }, options);
+  await runFolderSession(context, folder, { command: what.command, resumed: false }, options);
 }
 
 export async function runFolderSession(
   context: Context,
   folder: RunFolder,
-  {
-    command,
-    resumed,
-    onVerdict = (plan, verdict) => printVerdict(context, plan, verdict, options),
-  }: {
-    readonly command: string;
-    readonly resumed: boolean;
-    readonly onVerdict?: OnVerdict | undefined;
-  },
+  { command, resumed }: { readonly command: string; readonly resumed: boolean },
   options: MeasureOptions,
 ): Promise<void> {
   context.runFolder = folder.path;
@@ -113,7 +101,9 @@ export async function runFolderSession(
   process.exitCode = outcome.exitCode;
   context.resumable = null;
   if (outcome.verdict === null) return tellResume(context, folder, outcome.reason);
-  onVerdict(plan, outcome.verdict, folder);
+  const { verdict } = outcome;
+  if (twinArms(plan.arms).length > 0) certify(context, { plan, verdict, folder }, options.json === true);
+  else printVerdict(context, plan, verdict, options);
   context.tell(`record: ${folder.path}; show it again with: rota report ${folder.name}\n`);
 }
 

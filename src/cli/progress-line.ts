@@ -41,11 +41,11 @@ const PHASE_WORDS: Record<Phase, string> = {
   stop: 'stopping',
 };
 
-function joined(parts: readonly (string | null)[], between = ' · '): string {
+export function joined(parts: readonly (string | null)[], between = ' · '): string {
   return parts.filter((part) => part !== null).join(between);
 }
 
-function timeLeft(seconds: number | null): string | null {
+export function timeLeft(seconds: number | null): string | null {
   return seconds === null ? null : `${duration(seconds)} left`;
 }
 

@@ -5,7 +5,7 @@ import { UserError } from '../core/errors.ts';
 import type { EngineDescriptor } from '../schema/descriptor.ts';
 import { canonicalKnobs, type Knobs, turnedKnobs } from '../schema/knobs.ts';
 import type { ProtocolModel } from '../schema/override.ts';
-import { checkKnobs, knobArguments, knobValue, modelArgument } from './arguments.ts';
+import { knobArguments, modelArgument } from './arguments.ts';
 
 /** The arm that sets no knob of its own. */
 export const EXACT = 'exact';
@@ -34,22 +34,10 @@ export function armArgument(
   where: string,
 ): NamedKnobs {
   if (word === EXACT) return { name: word, knobs: common };
-  const given: Record<string, unknown> = {};
   // A value may hold commas, as a list of CPUs does.
-  for (const part of word.split(/,(?=[A-Za-z_][\w-]*=)/)) {
-    const at = part.indexOf('=');
-    if (at < 1) {
-      throw new UserError(`"${part}" is no knob`, {
-        where,
-        hint: `write ${EXACT}, or NAME=VALUE with commas between, such as route-bias=1.0`,
-      });
-    }
-    const name = part.slice(0, at);
-    if (Object.hasOwn(given, name)) throw new UserError(`${name} is given twice`, { where });
-    const spec = Object.hasOwn(descriptor.knobs, name) ? descriptor.knobs[name] : undefined;
-    given[name] = knobValue(spec, part.slice(at + 1));
-  }
-  return { name: word, knobs: { ...common, ...checkKnobs(descriptor, given, where) } };
+  const parts = word.split(/,(?=[A-Za-z_][\w-]*=)/);
+  const hint = `write ${EXACT}, or NAME=VALUE with commas between, such as route-bias=1.0`;
+  return { name: word, knobs: { ...common, ...knobArguments(descriptor, parts, where, hint) } };
 }
 
 /** Two names of one setting would be shown as two findings. */

@@ -2,7 +2,7 @@
 import type { ScoreProgress } from '../run/score/score.ts';
 import type { Context } from './context.ts';
 import { createLiveLine } from './live-line.ts';
-import { duration } from './progress-line.ts';
+import { joined, timeLeft } from './progress-line.ts';
 
 export interface ScoreWatch {
   readonly onProgress: (progress: ScoreProgress) => void;
@@ -18,12 +18,12 @@ export function scoreLine({
   done,
   secondsLeft,
 }: ScoreProgress): string {
-  return [
+  return joined([
     `${position === 1 ? 'reference' : 'arm'} ${subject} (${position}/${subjects})`,
     name ?? 'starting',
     `${Math.floor(100 * done)} %`,
-    ...(secondsLeft === null ? [] : [`${duration(secondsLeft)} left`]),
-  ].join(' · ');
+    timeLeft(secondsLeft),
+  ]);
 }
 
 export function createScoreWatch(context: Pick<Context, 'isTerminal' | 'columns' | 'tell'>): ScoreWatch {

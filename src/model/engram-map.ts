@@ -1,9 +1,11 @@
 // engram.json of a checkpoint: the compressed id of every token, which the release leaves to be derived from its tokenizer. Owns the
 // rule (NFKC, NFD, no accents, lower case, white space joined and stripped; ids in first-seen order). Writes that one file.
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { EngineError } from '../core/errors.ts';
+import { writeWhole } from '../results/files.ts';
+import { readJson } from './read-json.ts';
 
 const TokenizerJson = z.object({
   added_tokens: z.array(z.object({ id: z.int().nonnegative(), content: z.string() })).default([]),
@@ -104,26 +106,16 @@ export function ensureEngramMap(folder: string): string | undefined {
       { phase: 'load' },
     );
   }
-  put(path, `${JSON.stringify({ token_map: ids })}\n`);
+  write(path, `${JSON.stringify({ token_map: ids })}\n`);
   return `${path}: made from tokenizer.json, ${count} compressed ids`;
 }
 
-/** Whole or not at all. */
-function put(path: string, text: string): void {
+function write(path: string, text: string): void {
   try {
-    writeFileSync(`${path}.tmp`, text);
-    renameSync(`${path}.tmp`, path);
+    writeWhole(path, text, 'start it again');
   } catch (error) {
+    if (error instanceof EngineError) throw error;
     const why = error instanceof Error ? error.message : String(error);
     throw new EngineError(`${path}: cannot be written: ${why}`, { phase: 'load' });
-  }
-}
-
-function readJson(path: string): unknown {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new EngineError(`${path}: not JSON: ${why}`, { phase: 'load' });
   }
 }

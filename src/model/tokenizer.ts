@@ -1,11 +1,12 @@
 // Text to ids and back for the model at a path. Owns where a tokenizer is looked for; knows no chat template and no engine.
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Tokenizer as Codec } from '@huggingface/tokenizers';
 import { EngineError, UserError } from '../core/errors.ts';
 import { fileOrPartsExist } from './file-parts.ts';
 import { type GgufHeader, readGgufHeader } from './gguf-header.ts';
 import { ggufTokenizer } from './gguf-tokenizer.ts';
+import { readJson } from './read-json.ts';
 
 export interface Tokenizer {
   /** Ids of the text alone: no begin-of-sequence id is added. */
@@ -46,9 +47,9 @@ export function fromGguf(header: GgufHeader): Tokenizer {
 }
 
 function fromJson(folder: string, jsonPath: string): Tokenizer {
-  const tokenizer = readJson(jsonPath);
+  const tokenizer = readObject(jsonPath);
   const configPath = join(folder, 'tokenizer_config.json');
-  const config = existsSync(configPath) ? readJson(configPath) : {};
+  const config = existsSync(configPath) ? readObject(configPath) : {};
   const bos = specialText(config['bos_token']);
   const eos = specialText(config['eos_token']);
   const codec = wrap(tokenizer, { source: jsonPath, bosId: null, eosId: null });
@@ -102,14 +103,9 @@ function decodeKnown(codec: Codec, ids: readonly number[]): string {
   return text;
 }
 
-function readJson(path: string): Record<string, unknown> {
-  try {
-    const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return { ...parsed };
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new EngineError(`${path}: not JSON: ${why}`, { phase: 'load' });
-  }
+function readObject(path: string): Record<string, unknown> {
+  const parsed = readJson(path);
+  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return { ...parsed };
   throw new EngineError(`${path}: holds no JSON object`, { phase: 'load' });
 }
 

@@ -1,5 +1,6 @@
 // What `rota score` found, as a person reads it: two tables and what their numbers mean. Decides nothing.
 
+import { armLabel } from '../core/records/arm-label.ts';
 import type { ClassScore, Estimate, Scored, ScoreReport } from '../core/records/score.ts';
 import { plural } from '../core/verdict/lines.ts';
 import { NOT_KNOWN, number, share } from './format.ts';
@@ -97,16 +98,21 @@ export function scoreReport(report: ScoreReport, look: Look): string {
   const lossy = report.arms.filter((arm) => arm.lossy.length > 0);
   const notes = [
     `reference: ${named(report.reference)}`,
-    ...lossy.map((arm) => `${arm.name}: [lossy: ${arm.lossy.join(', ')}]`),
+    ...lossy.map((arm) => `${arm.name}: ${labelOf(arm)}`),
     ...notesOf(report),
   ];
   const text = notes.map((note) => fold(note, look.width, '  ')).join('\n');
   return inLook(`${table(QUALITY)}\n\n${table(textColumns(report))}\n\n${text}\n`, look);
 }
 
-function named({ name, engine, model, device, lossy }: Scored): string {
-  const label = lossy.length === 0 ? '' : ` [lossy: ${lossy.join(', ')}]`;
-  return `${name}${label}, ${engine} on ${device}, ${model}`;
+function labelOf({ lossy }: Scored): string {
+  return armLabel({ lossyKnobs: lossy, overrides: [] });
+}
+
+function named(scored: Scored): string {
+  const { name, engine, model, device } = scored;
+  const label = labelOf(scored);
+  return `${label === '' ? name : `${name} ${label}`}, ${engine} on ${device}, ${model}`;
 }
 
 function notesOf({ window, context, rows, arms, rates }: ScoreReport): string[] {

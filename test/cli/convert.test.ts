@@ -1,23 +1,21 @@
 // rota model convert: from a checkpoint as the release has it, without engram.json, to an answer.
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { openTokenizer } from '../../src/model/tokenizer.ts';
+import { linkShipped, shipped } from '../model/helpers/shipped.ts';
 import { type Bench, createBench } from './helpers/rota.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const shipped = join(ROOT, 'native/models/mini/checkpoint');
 const Golden = z.array(z.object({ text: z.string(), ids: z.array(z.int()) })).min(10);
 
 let bench: Bench;
 beforeAll(() => {
   bench = createBench();
   bench.write('engines/strata.yaml', readFileSync(`${ROOT}engines/strata.yaml`, 'utf8'));
-  mkdirSync(bench.path('release'));
-  const names = readdirSync(shipped).filter((name) => name !== 'engram.json');
-  for (const name of names) symlinkSync(join(shipped, name), join(bench.path('release'), name));
+  linkShipped(bench.path('release'), 'engram.json');
 });
 afterAll(() => bench.remove());
 

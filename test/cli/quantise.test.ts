@@ -1,18 +1,10 @@
 // rota quantise with the real native tool, on a small synthetic model: text in, a model out that answers.
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tokenLines } from '../../src/model/token-lines.ts';
 import { openTokenizer } from '../../src/model/tokenizer.ts';
+import { linkShipped, shipped } from '../model/helpers/shipped.ts';
 import { type Bench, createBench } from './helpers/rota.ts';
 
 const WORDS = 'the model reads a layer and the router chooses an expert for every token of the text ';
@@ -85,23 +77,17 @@ describe('rota quantise', () => {
   });
 
   it('refuses a checkpoint with a damaged shard, and leaves nothing', async () => {
-    const shipped = fileURLToPath(new URL('../../native/models/mini/checkpoint/', import.meta.url));
-    mkdirSync(bench.path('damaged'));
-    for (const name of readdirSync(shipped)) symlinkSync(join(shipped, name), bench.path(`damaged/${name}`));
     const shard = 'model-00002-of-00003.safetensors';
+    linkShipped(bench.path('damaged'), shard);
     const bytes = readFileSync(join(shipped, shard));
-    const put = (damaged: Buffer): void => {
-      rmSync(bench.path(`damaged/${shard}`), { force: true });
-      writeFileSync(bench.path(`damaged/${shard}`), damaged);
-    };
-    put(bytes.subarray(0, bytes.length - 1000));
+    bench.write(`damaged/${shard}`, bytes.subarray(0, bytes.length - 1000));
     const cut = await refused('damaged', '--text', 'plain.txt', '--out', 'd.gguf');
     // A scale that is no number, in the middle of the shard's first expert scales.
     const header = JSON.parse(bytes.subarray(8, 8 + bytes.readUInt32LE(0)).toString());
     const scale = Object.keys(header).find((name) => /experts\.\d+\.w1\.scale$/.test(name)) ?? '';
     const flipped = Buffer.from(bytes);
     flipped[8 + bytes.readUInt32LE(0) + header[scale].data_offsets[0] + 3] = 0xff;
-    put(flipped);
+    bench.write(`damaged/${shard}`, flipped);
     const wrong = await refused('damaged', '--text', 'plain.txt', '--out', 'd.gguf');
     expect([cut, wrong].map((line) => line.slice(0, 3))).toEqual(['3: ', '3: ']);
     expect(cut).toContain(shard);

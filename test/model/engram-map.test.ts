@@ -1,12 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { engramMap, ensureEngramMap } from '../../src/model/engram-map.ts';
+import { shipped } from './helpers/shipped.ts';
 
-const shipped = join(dirname(fileURLToPath(import.meta.url)), '../../native/models/mini/checkpoint');
 const VOCAB = 4096;
 const EngramJson = z.object({ token_map: z.array(z.int()) });
 const trained = EngramJson.parse(JSON.parse(readFileSync(join(shipped, 'engram.json'), 'utf8'))).token_map;

@@ -3,24 +3,15 @@
 
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { linkShipped, shipped } from '../model/helpers/shipped.ts';
 import { suffering } from './helpers/faults.ts';
 import { bin, generateOnce } from './helpers/strata.ts';
 import { workspace } from './helpers/workspace.ts';
 
 const folder = workspace();
-const shipped = path.resolve(import.meta.dirname, '../../native/models/mini/checkpoint');
 
 /** int32 and float32 sections as numbers; native/model/golden/README.md has the layout. */
 function goldenSections(file: string): readonly (readonly number[])[] {
@@ -73,11 +64,10 @@ test('the engine over a converted checkpoint goes on as the training code does',
 
 test('a shard that is cut anywhere is refused in one line, and nothing is written', () => {
   const cut = path.join(folder.path, 'cut');
-  mkdirSync(cut);
-  for (const name of readdirSync(shipped)) symlinkSync(path.join(shipped, name), path.join(cut, name));
-  const shard = path.join(cut, 'model-00003-of-00003.safetensors');
-  const whole = readFileSync(shard);
-  rmSync(shard);
+  const name = 'model-00003-of-00003.safetensors';
+  linkShipped(cut, name);
+  const shard = path.join(cut, name);
+  const whole = readFileSync(path.join(shipped, name));
   writeFileSync(shard, whole);
   for (const bytes of [whole.length - 1, whole.length >> 1, 20_000, 4000, 8, 7, 0]) {
     truncateSync(shard, bytes);

@@ -54,7 +54,7 @@ describe('rota-throttle', () => {
     let said = '';
     child.stdout.on('data', (chunk) => (said += chunk));
     const ended = once(child, 'close');
-    for (const until = Date.now() + 20_000; !isStopped(child.pid) && Date.now() < until; ) await pause(20);
+    await until(() => isStopped(child.pid));
     expect(isStopped(child.pid)).toBe(true);
     child.kill('SIGTERM');
     expect((await ended)[0]).toBe(5);
@@ -63,12 +63,12 @@ describe('rota-throttle', () => {
 
   test('takes the program along when it is killed, though that stands still', async () => {
     const child = spawn(program, ['50:60000', '--', 'sleep', '100'], { stdio: 'ignore' });
-    for (const until = Date.now() + 20_000; !isStopped(child.pid) && Date.now() < until; ) await pause(20);
+    await until(() => isStopped(child.pid));
     const [pid] = childrenOf(child.pid);
     expect(stateOf(pid)).toBe('T');
     child.kill('SIGKILL');
     const isGone = (): boolean => [null, 'Z', 'X'].includes(stateOf(pid));
-    for (const until = Date.now() + 20_000; !isGone() && Date.now() < until; ) await pause(20);
+    await until(isGone);
     expect(isGone()).toBe(true);
   });
 
@@ -100,7 +100,7 @@ describe('rota-throttle', () => {
   });
 });
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const until = (isSo: () => boolean) => vi.waitUntil(isSo, { timeout: 20_000, interval: 20 });
 
 function childrenOf(pid: number | undefined): number[] {
   const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' });

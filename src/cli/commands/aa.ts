@@ -1,11 +1,7 @@
 // rota aa ENGINE MODEL: identical arms, so that whatever they show is noise; kept as a certificate that later plans reckon with.
 import { Command } from '@commander-js/extra-typings';
-import type { Plan } from '../../core/records/plan.ts';
-import type { Verdict } from '../../core/records/verdict.ts';
-import type { RunFolder } from '../../results/run-folder.ts';
 import { abProtocol } from '../ab-protocol.ts';
 import { MODEL_WORDS, modelArgument, wholeArgument } from '../arguments.ts';
-import { certify } from '../certify.ts';
 import type { Context } from '../context.ts';
 import { measure } from '../measure.ts';
 
@@ -32,8 +28,6 @@ export function aaCommand(context: Context) {
         maxNew: options.maxNew,
       });
       const command = `rota aa ${engine} ${model} -a '${options.a}'`;
-      const onVerdict = (plan: Plan, verdict: Verdict, folder: RunFolder): void =>
-        certify(context, { plan, verdict, folder }, options.json === true);
-      await measure(context, { complete, text, command, equalArms: true, onVerdict }, options);
+      await measure(context, { complete, text, command, equalArms: true }, options);
     });
 }

@@ -23,13 +23,13 @@ import {
   MODEL_WORDS,
   modelArgument,
   numberArgument,
+  repeatedArgument,
   wholeArgument,
 } from '../arguments.ts';
 import type { Context } from '../context.ts';
 import { createLiveLine } from '../live-line.ts';
 import { makeModel } from '../make-model.ts';
 
-const collect = (word: string, words: readonly string[]): readonly string[] => [...words, word];
 /** Long enough for a slow disk and a long answer; Ctrl-C ends it sooner. */
 const TIMEOUT_MS = 3_600_000;
 
@@ -51,7 +51,7 @@ export function askCommand(context: Context) {
     .argument('<engine>', 'name of an engine')
     .argument('<text>', 'the prompt')
     .option('-m, --model <model>', MODEL_WORDS, 'synth:mini-s:1')
-    .option('-k, --knob <name=value>', 'a knob of the engine; may be repeated', collect, [])
+    .option('-k, --knob <name=value>', 'a knob of the engine; may be repeated', repeatedArgument, [])
     .option('--max-new <count>', 'most tokens of the answer', countArgument, 64)
     .option('--temperature <number>', '0 is greedy', numberArgument(0, 100), 0)
     .option(

@@ -11,7 +11,7 @@ import { endedBy } from '../../machine/tool.ts';
 import { interruptible } from '../../run/interrupts.ts';
 import type { Context } from '../context.ts';
 import { createLiveLine } from '../live-line.ts';
-import { duration } from '../progress-line.ts';
+import { joined, timeLeft } from '../progress-line.ts';
 
 const HELP = `
 pool       whole experts (gate, up, SwiGLU, down) through the CPU pool, beside the read bandwidth of the same memory
@@ -109,8 +109,7 @@ export function createBenchWatch(
 
 /** "Q3_K, rows 4 · 31 % · 2 min 10 s left" */
 function benchLine({ done, all, what, seconds_left: left }: Progress): string {
-  const parts = [what, `${Math.floor((100 * done) / Math.max(1, all))} %`];
-  return [...parts, ...(left === null ? [] : [`${duration(left)} left`])].join(' · ');
+  return joined([what, `${Math.floor((100 * done) / Math.max(1, all))} %`, timeLeft(left)]);
 }
 
 function progressOf(text: string): Progress | null {

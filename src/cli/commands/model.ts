@@ -32,13 +32,17 @@ export function modelToolPath(root: string): string {
 }
 
 /** What the native reader cannot derive: it has no Unicode tables. A folder that is none is refused by the tool. */
-function prepareCheckpoint(args: readonly string[]): void {
-  for (const [i, word] of args.entries()) {
-    const isValue = args[i - 1]?.startsWith('--') === true && !args[i - 1]?.includes('=');
-    if (word.startsWith('--') || isValue) continue;
-    const made = ensureEngramMap(word);
-    if (made !== undefined) process.stderr.write(`${made}\n`);
-  }
+export function prepareCheckpoint(context: Context, folder: string): void {
+  const made = ensureEngramMap(folder);
+  if (made !== undefined) context.tell(`${made}\n`);
+}
+
+/** Words that are neither a flag nor its value. */
+function places(args: readonly string[]): readonly string[] {
+  return args.filter((word, i) => {
+    const before = args[i - 1] ?? '';
+    return !word.startsWith('--') && (!before.startsWith('--') || before.includes('='));
+  });
 }
 
 export function modelCommand(context: Context) {
@@ -49,7 +53,7 @@ export function modelCommand(context: Context) {
     .passThroughOptions()
     .addHelpText('after', HELP)
     .action(async (verb, args) => {
-      if (verb === 'convert') prepareCheckpoint(args);
+      if (verb === 'convert') for (const word of places(args)) prepareCheckpoint(context, word);
       await runModelTool(context.root, [verb, ...args]);
     });
 }

@@ -4,12 +4,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
-import { ensureEngramMap } from '../../model/engram-map.ts';
 import { tokenLines } from '../../model/token-lines.ts';
 import { openTokenizer } from '../../model/tokenizer.ts';
 import { countArgument } from '../arguments.ts';
 import type { Context } from '../context.ts';
-import { runModelTool } from './model.ts';
+import { prepareCheckpoint, runModelTool } from './model.ts';
 
 const HELP = `
 MODEL is a folder of safetensors as released, or a GGUF. TEXT is plain text (one document a file), FILE.jsonl ({"text": "..."}, a
@@ -31,8 +30,7 @@ export function quantiseCommand(context: Context) {
     .option('--report <file>', 'where the measurements go, as JSON')
     .addHelpText('after', HELP)
     .action(async (model, options) => {
-      const made = ensureEngramMap(model);
-      if (made !== undefined) context.tell(`${made}\n`);
+      prepareCheckpoint(context, model);
       const scratch = await mkdtemp(join(tmpdir(), 'rota-ids-'));
       try {
         const ids = (files: readonly string[], part: string) => asIds(model, files, join(scratch, part));

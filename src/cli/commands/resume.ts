@@ -1,10 +1,6 @@
 // rota resume [RUN]: does what an interrupted or killed run still misses.
 import { Command } from '@commander-js/extra-typings';
-import type { Plan } from '../../core/records/plan.ts';
-import type { Verdict } from '../../core/records/verdict.ts';
 import { findRun } from '../../results/list.ts';
-import { readPlan } from '../../results/read.ts';
-import { certify, hasIdenticalArms } from '../certify.ts';
 import type { Context } from '../context.ts';
 import { runFolderSession } from '../measure.ts';
 
@@ -19,10 +15,6 @@ export function resumeCommand(context: Context) {
     .action(async (word, options) => {
       const folder = findRun(context.results, word);
       const command = `rota resume ${folder.name}`;
-      const certifies = hasIdenticalArms(readPlan(folder));
-      const onVerdict = (plan: Plan, verdict: Verdict): void =>
-        certify(context, { plan, verdict, folder }, options.json === true);
-      const what = { command, resumed: true, ...(certifies ? { onVerdict } : {}) };
-      await runFolderSession(context, folder, what, options);
+      await runFolderSession(context, folder, { command, resumed: true }, options);
     });
 }

@@ -20,10 +20,10 @@ import { openScratch } from '../../run/score/scratch.ts';
 import type { ScoreClass, ScoreSubject } from '../../run/score/subject.ts';
 import { deriveRecord } from '../../run/verdict-file.ts';
 import type { EngineDescriptor } from '../../schema/descriptor.ts';
-import { type Knobs, turnedKnobs } from '../../schema/knobs.ts';
+import { turnedKnobs } from '../../schema/knobs.ts';
 import { loadDescriptor } from '../../schema/load.ts';
 import type { ProtocolModel } from '../../schema/override.ts';
-import { countArgument, MODEL_WORDS, modelArgument, wholeArgument } from '../arguments.ts';
+import { countArgument, MODEL_WORDS, modelArgument, repeatedArgument, wholeArgument } from '../arguments.ts';
 import type { Context } from '../context.ts';
 import { makeModel } from '../make-model.ts';
 import { lookOf } from '../printing.ts';
@@ -35,11 +35,9 @@ import {
   type NamedKnobs,
   referenceArgument,
 } from '../score-arms.ts';
-import { ratesOf } from '../score-rates.ts';
+import { type RateQuestion, ratesOf } from '../score-rates.ts';
 import { bundledTexts, type ClassText, givenTexts, windowsOf } from '../score-texts.ts';
 import { createScoreWatch } from '../score-watch.ts';
-
-const collect = (word: string, words: readonly string[]): readonly string[] => [...words, word];
 
 interface ScoreOptions {
   readonly arm: readonly string[];
@@ -65,15 +63,25 @@ export function scoreCommand(context: Context) {
   return new Command('score')
     .description('hold what arms think of held-out text against a reference: perplexity, top-1, divergence')
     .argument('<engine>', 'name of an engine')
-    .option('--arm <setting>', `${EXACT}, or knob=value,knob=value; may be repeated`, collect, [])
+    .option('--arm <setting>', `${EXACT}, or knob=value,knob=value; may be repeated`, repeatedArgument, [])
     .option(
       '--reference <model|arm>',
       'what every arm is held against; default: mini:teacher of mini, exact of others',
     )
     .option('-m, --model <model>', MODEL_WORDS, 'mini')
-    .option('-k, --knob <name=value>', 'a knob of all arms and the reference; may be repeated', collect, [])
-    .option('--text <class=file>', 'held-out text instead of the bundled ones; may be repeated', collect, [])
-    .option('--class <name>', 'of the bundled texts only this one; may be repeated', collect, [])
+    .option(
+      '-k, --knob <name=value>',
+      'a knob of all arms and the reference; may be repeated',
+      repeatedArgument,
+      [],
+    )
+    .option(
+      '--text <class=file>',
+      'held-out text instead of the bundled ones; may be repeated',
+      repeatedArgument,
+      [],
+    )
+    .option('--class <name>', 'of the bundled texts only this one; may be repeated', repeatedArgument, [])
     .option('--window <tokens>', 'tokens of a window', wholeArgument(3, 1_000_000), 128)
     .option('--context <tokens>', 'of these, read as a prompt and not counted', countArgument, 32)
     .option('--windows <count>', 'most windows of a class, spread over its text', countArgument, 8)
@@ -175,15 +183,7 @@ function textsOf(context: Context, { text, class: classes }: ScoreOptions): read
   return givenTexts(text);
 }
 
-function ratesFrom(
-  context: Context,
-  word: string,
-  question: {
-    readonly descriptor: EngineDescriptor;
-    readonly model: string;
-    readonly arms: readonly { name: string; knobs: Knobs }[];
-  },
-): ScoreReport['rates'] {
+function ratesFrom(context: Context, word: string, question: RateQuestion): ScoreReport['rates'] {
   const folder = findRun(context.results, word);
   const of = ratesOf(deriveRecord(folder), question);
   if (of.length > 0) return { run: folder.name, of };

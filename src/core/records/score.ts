@@ -81,6 +81,12 @@ export interface ArmScore extends Scored {
   readonly texts: readonly GreedyText[];
 }
 
+export interface MeasuredRate {
+  readonly arm: string;
+  readonly class: string;
+  readonly tokPerSec: number;
+}
+
 export interface ScoreReport {
   readonly schemaVersion: 1;
   readonly utc: string;
@@ -97,6 +103,6 @@ export interface ScoreReport {
   /** Measured rates of the same settings, from a run that was named. Null: none was. */
   readonly rates: {
     readonly run: string;
-    readonly of: readonly { readonly arm: string; readonly class: string; readonly tokPerSec: number }[];
+    readonly of: readonly MeasuredRate[];
   } | null;
 }

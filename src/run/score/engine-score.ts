@@ -7,7 +7,7 @@ import { resolveCommand } from '../../engines/resolve.ts';
 import { type EngineSession, openSession } from '../../engines/session.ts';
 import type { Clock } from '../../machine/clock.ts';
 import { defaultRequestTimeoutMs } from '../context.ts';
-import { createAsker, type WindowAnswer } from './ask-window.ts';
+import { createAsker, type WindowAnswer, type WindowAsker } from './ask-window.ts';
 import type { ScoreClass, ScoreShape, ScoreSubject } from './subject.ts';
 
 export interface GreedyShape {
@@ -54,10 +54,11 @@ export async function scoreEngine(work: EngineWork): Promise<EngineScore> {
   });
   const { ready } = await session.ready(signal);
   work.onReady(ready.vocab);
+  const asker = createAsker({ session, shape: work.shape, signal });
   const texts: GreedyText[] = [];
   for (const each of classes) {
     await session.reset(signal);
-    await scoreWindows(work, session, each);
+    await scoreWindows(work, asker, each);
     if (work.greedy.texts > 0) await session.reset(signal);
     texts.push(...(await writeTexts(work, session, each)));
   }
@@ -67,8 +68,7 @@ export async function scoreEngine(work: EngineWork): Promise<EngineScore> {
   return { scored: { name, engine: descriptor.name, model, knobs, lossy, fingerprint, device }, texts };
 }
 
-async function scoreWindows(work: EngineWork, session: EngineSession, { class: name, windows }: ScoreClass) {
-  const asker = createAsker({ session, shape: work.shape, signal: work.signal });
+async function scoreWindows(work: EngineWork, asker: WindowAsker, { class: name, windows }: ScoreClass) {
   for (const [index, tokens] of windows.entries()) {
     const answer = await asker.ask(tokens, work.fileOf(name, index));
     await work.onWindow(name, index, answer);
