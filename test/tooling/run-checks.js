@@ -5,6 +5,7 @@ import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { biome } from './checks/biome.js';
 import { clangFormat } from './checks/clang-format.js';
+import { cuda } from './checks/cuda.js';
 import { deadCode } from './checks/dead-code.js';
 import { fileShape } from './checks/file-shape.js';
 import { importArrows } from './checks/import-arrows.js';
@@ -34,6 +35,7 @@ const CHECKS = [
   ['knobs', () => knobs(root)],
   ['vitest', (progress) => vitest(root, progress)],
   ['ctest', (progress) => ctest(root, progress)],
+  ['cuda', (progress) => cuda(root, progress)],
 ];
 
 /** @param {string} line */

@@ -11,7 +11,7 @@ import { filesResult } from './result.js';
  */
 export function clangFormat(root) {
   const style = readFileSync(join(root, '.clang-format'), 'utf8');
-  const files = listFiles(root, ['native'], /\.(cc|cpp|h|cu)$/);
+  const files = listFiles(root, ['native'], /\.(cc|cpp|h|cuh?)$/);
   const failures = files.filter((file) => {
     const text = readFileSync(join(root, file), 'utf8');
     return format(text, file, style) !== text;

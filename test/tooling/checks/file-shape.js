@@ -13,7 +13,7 @@ const LEFT_TO_DO = new RegExp(`\\b(${['TO' + 'DO', 'FIX' + 'ME', 'X' + 'XX', 'HA
  * @returns {import('./result.js').CheckResult}
  */
 export function fileShape(root) {
-  const files = listFiles(root, ['src', 'bin', 'test', 'native'], /\.(ts|js|cjs|mjs|cc|cpp|h|cu)$/);
+  const files = listFiles(root, ['src', 'bin', 'test', 'native'], /\.(ts|js|cjs|mjs|cc|cpp|h|cuh?)$/);
   const failures = files.flatMap((file) => shapeProblems(root, file));
   return filesResult(files.length, failures, 'files');
 }
@@ -37,11 +37,12 @@ function shapeProblems(root, file) {
 }
 
 /**
- * A test is named after what it tests, and foo.cc is introduced by foo.h.
+ * A test is named after what it tests, and foo.cc is introduced by foo.h (foo.cu by foo.cuh too).
  * @param {string} root
  * @param {string} file
  */
 function mustIntroduceItself(root, file) {
   if (/^test\/.*\.ts$|_test\.cc$|\/test_main\.cpp$/.test(file)) return false;
-  return !(file.endsWith('.cc') && existsSync(join(root, file.replace(/\.cc$/, '.h'))));
+  const stem = file.replace(/\.(cc|cu)$/, '');
+  return stem === file || ![`${stem}.h`, `${stem}.cuh`].some((header) => existsSync(join(root, header)));
 }

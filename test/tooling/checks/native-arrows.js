@@ -33,7 +33,7 @@ function ownIncludes(text) {
  * @returns {import('./result.js').CheckResult}
  */
 export function nativeArrows(root) {
-  const files = listFiles(root, ['native'], /\.(cc|cpp|h|cu)$/);
+  const files = listFiles(root, ['native'], /\.(cc|cpp|h|cuh?)$/);
   const failures = files.flatMap((file) => {
     const path = file.slice('native/'.length);
     const layer = layerOf(path);
@@ -68,8 +68,9 @@ function arrowFailures(root, file, layer, includes) {
  * @param {string} text
  */
 function ownHeaderFirst(root, path, text) {
-  const header = path.replace(/\.cc$/, '.h');
-  if (header === path || !existsSync(join(root, 'native', header))) return [];
+  const stem = path.replace(/\.(cc|cu)$/, '');
+  const header = [`${stem}.h`, `${stem}.cuh`].find((name) => existsSync(join(root, 'native', name)));
+  if (stem === path || header === undefined) return [];
   const first = /^\s*#\s*include\s+[<"]([^>"]+)[>"]/m.exec(text)?.[1];
   return first === header
     ? []
