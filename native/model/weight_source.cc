@@ -169,9 +169,12 @@ std::vector<FileIdentity> WeightSource::identities() const {
 
 std::string WeightSource::fingerprint() const {
   std::vector<const Gguf*> parts = {&impl_->target.gguf};
-  if (impl_->draft) parts.push_back(&impl_->draft->gguf);
   if (impl_->engram) parts.push_back(&impl_->engram->gguf);
   return weight_fingerprint(parts);
+}
+
+std::string WeightSource::draft_fingerprint() const {
+  return impl_->draft ? weight_fingerprint({&impl_->draft->gguf}) : std::string();
 }
 
 std::string sidecar_path(const std::string& model_path) {

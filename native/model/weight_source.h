@@ -102,9 +102,11 @@ class WeightSource {
   // Of files(), as they were opened.
   std::vector<FileIdentity> identities() const;
 
-  // 64 hex digits: SHA-256 over names, formats, shapes, config keys, file sizes and sampled pages.
-  // Computed when asked.
+  // 64 hex digits: SHA-256 over names, formats, shapes, config keys, file sizes and sampled pages
+  // of what decides the answers: model and Engram tables. Computed when asked.
   std::string fingerprint() const;
+  // The same of the sidecar, which decides only what is drafted; empty where none is open.
+  std::string draft_fingerprint() const;
 
  private:
   struct Impl;

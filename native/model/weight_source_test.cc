@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -138,7 +139,7 @@ TEST_CASE("a truncated model is one line that names the file") {
   }
 }
 
-TEST_CASE("the fingerprint follows weights, formats, keys and the sidecar, never the path") {
+TEST_CASE("the fingerprint follows weights, formats and keys, never the path nor the sidecar") {
   const TempDir dir, other;
   const auto print = [](const std::string& path) { return open(path)->fingerprint(); };
   const std::string path = write(dir, options_for("mini-xs"));
@@ -157,9 +158,30 @@ TEST_CASE("the fingerprint follows weights, formats, keys and the sidecar, never
   file[weight] = static_cast<char>(file[weight] ^ 1);
   dir.write("m.gguf", file);
   CHECK(print(path) != original);
+}
+
+TEST_CASE("the sidecar has a fingerprint of its own, which follows its weights and nothing else") {
+  const TempDir dir;
+  const std::string path = write(dir, options_for("mini-xs"));
+  const auto source = open(path);
+  const std::string original = source->draft_fingerprint();
+  CHECK(original.size() == 64);
+  CHECK(original != source->fingerprint());
   WeightSourceOptions without;
   without.want_draft = false;
-  CHECK(open(path, without)->fingerprint() != print(path));
+  CHECK(open(path, without)->fingerprint() == source->fingerprint());
+  CHECK(open(path, without)->draft_fingerprint().empty());
+  const auto patch = [](const std::string& name, uint64_t at) {
+    std::string file = read_file(name);
+    file[at] = static_cast<char>(file[at] ^ 1);
+    std::ofstream(name, std::ios::binary) << file;
+  };
+  patch(path, source->target(Role::kTokenEmbd).offset);
+  CHECK(open(path)->draft_fingerprint() == original);
+  const std::string changed = open(path)->fingerprint();
+  patch(dir / "m.dspark.gguf", source->draft(Role::kMarkovHead).offset);
+  CHECK(open(path)->draft_fingerprint() != original);
+  CHECK(open(path)->fingerprint() == changed);
 }
 
 TEST_CASE("sidecar paths") {

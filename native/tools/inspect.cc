@@ -79,6 +79,11 @@ Json experts_json(const WeightSource& source) {
   return {{"target", shares_json(target)}, {"draft", shares_json(draft)}};
 }
 
+// Null: the model has no sidecar.
+Json draft_fingerprint(const WeightSource& source) {
+  return source.has_draft() ? Json(source.draft_fingerprint()) : Json();
+}
+
 Json files_json(const WeightSource& source) {
   Json out = Json::array();
   for (size_t i = 0; i < source.files().size(); ++i) {
@@ -139,6 +144,7 @@ Result<Json> inspect_json(const ReadArguments& arguments) {
   ROTA_ASSIGN_OR_RETURN(const auto source, open(arguments));
   const WeightSource::Totals& totals = source->totals();
   Json out = {{"fingerprint", source->fingerprint()},
+              {"draft_fingerprint", draft_fingerprint(*source)},
               {"family", family_name(source->family())},
               {"config", config_json(source->config())},
               {"files", files_json(*source)},
@@ -156,7 +162,9 @@ Result<Json> inspect_json(const ReadArguments& arguments) {
 
 Result<Json> fingerprint_json(const ReadArguments& arguments) {
   ROTA_ASSIGN_OR_RETURN(const auto source, open(arguments));
-  return Json{{"fingerprint", source->fingerprint()}, {"files", files_json(*source)}};
+  return Json{{"fingerprint", source->fingerprint()},
+              {"draft_fingerprint", draft_fingerprint(*source)},
+              {"files", files_json(*source)}};
 }
 
 }  // namespace rota

@@ -10,7 +10,7 @@
 namespace rota {
 
 Result<nlohmann::ordered_json> inspect_json(const ReadArguments& arguments);
-// {"fingerprint", "files"}
+// {"fingerprint", "draft_fingerprint", "files"}
 Result<nlohmann::ordered_json> fingerprint_json(const ReadArguments& arguments);
 
 }  // namespace rota

@@ -24,6 +24,13 @@ void print_experts(const char* whose, const Json& shares) {
   }
 }
 
+// Of model and Engram tables, and apart that of a sidecar, which no answer depends on.
+void print_fingerprints(const Json& j, const char* model, const char* draft) {
+  std::printf("%s%s\n", model, j["fingerprint"].get<std::string>().c_str());
+  if (j["draft_fingerprint"].is_null()) return;
+  std::printf("%s%s\n", draft, j["draft_fingerprint"].get<std::string>().c_str());
+}
+
 void print_text(const Json& j) {
   const Json& c = j["config"];
   std::printf("%s: %d layers of width %d, %d experts, top %d, vocabulary %d, %d draft stages\n",
@@ -31,7 +38,7 @@ void print_text(const Json& j) {
               c["experts"].get<int>(), c["top_k"].get<int>(), c["vocab"].get<int>(),
               c["draft_stages"].get<int>());
   std::printf("family %s\n", j["family"].get<std::string>().c_str());
-  std::printf("fingerprint %s\n", j["fingerprint"].get<std::string>().c_str());
+  print_fingerprints(j, "fingerprint ", "draft fingerprint ");
   std::printf("files\n");
   for (const Json& file : j["files"]) {
     std::printf("  %s, %s\n", file["path"].get<std::string>().c_str(),
@@ -81,7 +88,7 @@ Status fingerprint_command(std::span<const char* const> arguments) {
   if (parsed.json) {
     print_json(out);
   } else {
-    std::printf("%s\n", out["fingerprint"].get<std::string>().c_str());
+    print_fingerprints(out, "", "draft ");
   }
   return Status();
 }

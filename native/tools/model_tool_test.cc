@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -114,6 +115,13 @@ TEST_CASE("inspect counts experts by format, bytes, keys and tensors") {
   const auto print = fingerprint_json({out, "", "", true});
   REQUIRE(print.ok());
   CHECK(print.value()["fingerprint"] == j["fingerprint"]);
+  CHECK(print.value()["draft_fingerprint"] == j["draft_fingerprint"]);
+  CHECK(j["draft_fingerprint"] != j["fingerprint"]);
+  std::filesystem::remove(dir / "m.dspark.gguf");
+  const auto alone = fingerprint_json({out, "", "", true});
+  REQUIRE(alone.ok());
+  CHECK(alone.value()["fingerprint"] == j["fingerprint"]);
+  CHECK(alone.value()["draft_fingerprint"].is_null());
   CHECK(inspect_json({dir / "none", "", "", true}).status().code() == Code::kLoad);
 }
 

@@ -51,9 +51,11 @@ function textOrNull(value: unknown): string | null {
 export function readReady(message: Message): EngineReady {
   const reader = createReader(message.body);
   const lossy = reader.at('lossy');
+  const draft = reader.at('draft_fingerprint');
   return {
     device: textOrNull(reader.at('device')) ?? 'unknown',
     fingerprint: textOrNull(reader.at('fingerprint')),
+    ...(draft === undefined ? {} : { draftFingerprint: textOrNull(draft) }),
     moeLayers: reader.count('model', 'moe_layers'),
     topK: reader.count('model', 'top_k'),
     vocab: reader.count('model', 'vocab'),

@@ -1,6 +1,6 @@
 // Owns what every step of a session shares: the plan, the record, the clock, the watchers. Data only.
 
-import type { Plan, PlannedArm, PlannedPrompt } from '../core/records/plan.ts';
+import type { Plan, PlannedPrompt } from '../core/records/plan.ts';
 import type { Guard } from '../engines/guard.ts';
 import type { EngineSession } from '../engines/session.ts';
 import type { Calibrate } from '../machine/calibration.ts';
@@ -11,6 +11,7 @@ import type { Journal } from '../results/journal.ts';
 import type { RunFolder } from '../results/run-folder.ts';
 import type { EngineDescriptor } from '../schema/descriptor.ts';
 import type { Background } from './background.ts';
+import type { KnownWeights } from './known-weights.ts';
 import type { ProgressMeter } from './progress.ts';
 
 /** Ids of a prompt for a model. The same for every arm that serves the model. */
@@ -34,15 +35,9 @@ export interface SessionContext {
   /** Fires on Ctrl-C; its reason is an Interrupted. */
   readonly signal: AbortSignal;
   readonly requestTimeoutMs: (promptTokens: number, maxNew: number) => number;
-  /** Weights seen so far, by `weightsKey`: another fingerprint under the same path is not the same model. */
-  readonly fingerprints: Map<string, string>;
+  readonly weights: KnownWeights;
   /** The engine that runs now, for whoever must end it at once. */
   readonly running: { session: EngineSession | null };
-}
-
-/** Every engine has its own way of telling weights apart. */
-export function weightsKey(arm: Pick<PlannedArm, 'engine' | 'model'>): string {
-  return `${arm.engine} ${arm.model}`;
 }
 
 /** A first token within two minutes and a tenth of a second for each token of prompt; then half a token a second. */

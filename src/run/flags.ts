@@ -6,6 +6,7 @@ import type { EngineReady, GenerateRequest } from '../core/records/answer.ts';
 import type { WindowLoad } from '../core/records/journal.ts';
 import type { Guards, PlannedArm } from '../core/records/plan.ts';
 import type { Answer } from '../engines/rota-dialect.ts';
+import type { ChangedWeights } from './known-weights.ts';
 
 export interface WindowFacts {
   readonly arm: Pick<PlannedArm, 'counting'>;
@@ -18,8 +19,7 @@ export interface WindowFacts {
   readonly strayLines: number;
   readonly load: WindowLoad;
   readonly guards: Guards;
-  /** The engine serves other weights than the runs of the same model before it. */
-  readonly otherWeights: boolean;
+  readonly changedWeights: ChangedWeights;
 }
 
 /** An engine's clock may be read a little after ours; beyond this its times are not of this window. */
@@ -38,6 +38,12 @@ function lengthFlags({ request, answer }: WindowFacts): string[] {
     ...(tokens > request.maxNew && !request.ignoreEos ? ['longer than was asked for'] : []),
     ...(finish === null ? ['no finish reason'] : []),
   ];
+}
+
+function weightFlags({ changedWeights }: WindowFacts): string[] {
+  if (changedWeights === null) return [];
+  const what = { model: 'other weights', drafter: 'another drafter' }[changedWeights];
+  return [`${what} than in the runs before`];
 }
 
 function idFlags({ ready, answer }: WindowFacts): string[] {
@@ -68,7 +74,7 @@ export function windowFlags(facts: WindowFacts): string[] {
     ...idFlags(facts),
     ...(broken.length > 0 ? ['counters contradict themselves'] : []),
     ...(answer.refusedFields.length > 0 ? ['numbers that cannot be believed'] : []),
-    ...(facts.otherWeights ? ['other weights than in the runs before'] : []),
+    ...weightFlags(facts),
     ...((answer.result.cachedPromptTokens ?? 0) > 0 ? ['the prompt was partly cached'] : []),
     ...(facts.strayLines > 0 ? ['unexpected output on stdout'] : []),
     ...clockFlags(facts),

@@ -12,7 +12,7 @@ import { RecordError } from '../results/files.ts';
 import { arbitrate } from './arbitrate.ts';
 import { calibrateAround } from './calibrate-around.ts';
 import { classOrder } from './class-order.ts';
-import { type SessionContext, weightsKey } from './context.ts';
+import type { SessionContext } from './context.ts';
 import { disturbed, GuardTripped } from './guard-tripped.ts';
 import { Interrupted } from './interrupts.ts';
 import { argvWithLedger, keepLedger, ledgerFile } from './ledger.ts';
@@ -69,14 +69,6 @@ async function launch(context: SessionContext, { run, attempt, arm, argv }: Star
   return session;
 }
 
-/** The first fingerprint of a model is what all later runs of it must show. */
-function servesOtherWeights(context: SessionContext, arm: PlannedArm, fingerprint: string | null): boolean {
-  if (fingerprint === null) return false;
-  const first = context.fingerprints.get(weightsKey(arm)) ?? fingerprint;
-  context.fingerprints.set(weightsKey(arm), first);
-  return first !== fingerprint;
-}
-
 async function becomeReady(
   context: SessionContext,
   { run, arm, ledger }: Start,
@@ -84,14 +76,7 @@ async function becomeReady(
 ): Promise<RunningEngine> {
   const { ready, loadMs } = await session.ready(context.signal);
   context.journal.append({ type: 'ready', utc: utcOf(context.clock), run: run.id, loadMs, ready });
-  return {
-    run: run.id,
-    arm,
-    session,
-    ready,
-    ledger,
-    otherWeights: servesOtherWeights(context, arm, ready.fingerprint),
-  };
+  return { run: run.id, arm, session, ready, ledger, changedWeights: context.weights.meet(arm, ready) };
 }
 
 interface Measured {

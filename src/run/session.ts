@@ -18,8 +18,9 @@ import type { EngineDescriptor } from '../schema/descriptor.ts';
 import { createBackground } from './background.ts';
 import { type BlocksOutcome, runBlocks, runsDone } from './blocks.ts';
 import { measureCeiling, type Probe } from './ceilings.ts';
-import { defaultRequestTimeoutMs, type PromptIds, type SessionContext, weightsKey } from './context.ts';
+import { defaultRequestTimeoutMs, type PromptIds, type SessionContext } from './context.ts';
 import { Interrupted, type Interrupts, listenForInterrupts } from './interrupts.ts';
+import { weightsOf } from './known-weights.ts';
 import { checkNeeds, foreignLoadNow, inheritedNotices } from './preflight.ts';
 import { createProgressMeter, type OnProgress } from './progress.ts';
 import { writeVerdict } from './verdict-file.ts';
@@ -83,18 +84,6 @@ async function journalSession(options: SessionOptions, journal: Journal, clock: 
   journal.sync();
 }
 
-/** Fingerprints that earlier sessions of this record have seen. */
-function knownFingerprints(plan: Plan, journal: Journal): Map<string, string> {
-  const known = new Map<string, string>();
-  for (const event of journal.events) {
-    if (event.type !== 'ready' || event.ready.fingerprint === null) continue;
-    const name = plan.runs.find((run) => run.id === event.run)?.arm;
-    const arm = plan.arms.find((each) => each.name === name);
-    if (arm !== undefined && !known.has(weightsKey(arm))) known.set(weightsKey(arm), event.ready.fingerprint);
-  }
-  return known;
-}
-
 interface Held {
   readonly clock: Clock;
   readonly plan: Plan;
@@ -150,7 +139,7 @@ async function runRecord(options: SessionOptions, held: Held, journal: Journal):
     progress,
     signal: interrupts.signal,
     requestTimeoutMs: options.requestTimeoutMs ?? defaultRequestTimeoutMs,
-    fingerprints: knownFingerprints(plan, journal),
+    weights: weightsOf(plan, journal.events),
     running,
   };
   const outcome = await besideBackground(shared);

@@ -9,6 +9,7 @@ import { readPair, steppedBetween, utcOf } from '../machine/clock.ts';
 import { sha256 } from '../results/journal-line.ts';
 import type { SessionContext } from './context.ts';
 import { windowFlags } from './flags.ts';
+import type { ChangedWeights } from './known-weights.ts';
 import { refuseLedgerFlood } from './ledger.ts';
 
 export interface RunningEngine {
@@ -16,7 +17,7 @@ export interface RunningEngine {
   readonly arm: PlannedArm;
   readonly session: EngineSession;
   readonly ready: EngineReady;
-  readonly otherWeights: boolean;
+  readonly changedWeights: ChangedWeights;
   /** Where it writes its ledger. */
   readonly ledger: string | null;
 }

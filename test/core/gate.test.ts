@@ -37,6 +37,11 @@ test.each([
   ['machine', { machine: { key: 'm2' } }, {}],
   ['protocol', { plan: { protocolSha256: '1'.repeat(64) } }, {}],
   ['weights of fast', { fingerprint: (arm: string) => (arm === 'fast' ? 'g' : 'f') }, {}],
+  [
+    'drafter of fast',
+    { draftFingerprint: (arm: string) => (arm === 'fast' ? 'e' : 'd') },
+    { draftFingerprint: () => 'd' },
+  ],
   ['device', { device: 'cuda:0' }, {}],
   ['machine is not known', { machine: null }, {}],
 ] as [string, RecordOptions, RecordOptions][])(

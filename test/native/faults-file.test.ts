@@ -28,12 +28,14 @@ const ask = { id: 90, op: 'generate', prompt, max_new: 24, ignore_eos: true };
 /** Files that were written long ago, at a time that utimes can put back whole. */
 const WRITTEN = new Date('2020-01-01T00:00:00Z');
 
+const sidecarOf = (file: string): string => file.replace(/\.gguf$/, '.dspark.gguf');
+
 /** A copy with its sidecar that a test may spoil. */
 function ownModel(name: string): string {
   const copy = path.join(folder.path, `${name}.gguf`);
   copyFileSync(model, copy);
-  const sidecar = copy.replace(/\.gguf$/, '.dspark.gguf');
-  copyFileSync(model.replace(/\.gguf$/, '.dspark.gguf'), sidecar);
+  const sidecar = sidecarOf(copy);
+  copyFileSync(sidecarOf(model), sidecar);
   for (const file of [copy, sidecar]) utimesSync(file, WRITTEN, WRITTEN);
   return copy;
 }
@@ -168,22 +170,26 @@ const CHANGES: readonly (readonly [string, (file: string) => void, RegExp])[] = 
 ];
 
 describe('a shard that changes under us', () => {
-  test.each(CHANGES)('%s: the next request says so, and nothing dies', async (what, change, says) => {
-    const own = ownModel(`own-${what.replaceAll(/\W+/g, '-')}`);
-    const { engine } = await Strata.start(['--model', own, ...FILE_TIER]);
-    await using _ = engine;
-    await engine.generate(ask);
-    change(own);
-    for (const op of ['generate', 'generate', 'reset']) {
-      engine.send(op === 'reset' ? { id: 91, op } : ask);
-      const error = await engine.next('error');
-      expect(error['code']).toBe('io');
-      expect(error['message']).toContain(path.basename(own));
-      expect(error['message']).toMatch(says);
-    }
-    engine.send({ op: 'quit' });
-    expect(await engine.exited).toMatchObject({ code: 0, signal: null });
-  });
+  test.each(CHANGES.flatMap((change) => [['model', ...change] as const, ['sidecar', ...change] as const]))(
+    'the %s, %s: the next request says so, and nothing dies',
+    async (which, what, change, says) => {
+      const own = ownModel(`own-${what.replaceAll(/\W+/g, '-')}-${which}`);
+      const changed = which === 'model' ? own : sidecarOf(own);
+      const { engine } = await Strata.start(['--model', own, ...FILE_TIER]);
+      await using _ = engine;
+      await engine.generate(ask);
+      change(changed);
+      for (const op of ['generate', 'generate', 'reset']) {
+        engine.send(op === 'reset' ? { id: 91, op } : ask);
+        const error = await engine.next('error');
+        expect(error['code']).toBe('io');
+        expect(error['message']).toContain(path.basename(changed));
+        expect(error['message']).toMatch(says);
+      }
+      engine.send({ op: 'quit' });
+      expect(await engine.exited).toMatchObject({ code: 0, signal: null });
+    },
+  );
 
   // With every expert in memory nothing is read but mapped pages, those of the Engram tables.
   const IN_MEMORY = ['--slots', '100%'];
@@ -198,7 +204,7 @@ describe('a shard that changes under us', () => {
     engine.send({ ...ask, max_new: 250, stream: true });
     while (!engine.events.some(({ event }) => event === 'tokens'))
       await new Promise((resolve) => setTimeout(resolve, 2));
-    truncateSync(which !== 'sidecar' ? own : own.replace(/\.gguf$/, '.dspark.gguf'), 0);
+    truncateSync(which !== 'sidecar' ? own : sidecarOf(own), 0);
     const error = await engine.next('error');
     expect(error).toMatchObject({ id: 90, code: 'io' });
     expect(error['message']).toMatch(says);

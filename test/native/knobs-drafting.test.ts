@@ -43,6 +43,19 @@ describe('knob: draft', () => {
     expect(output(without)).toEqual(output(plain));
   });
 
+  test('the sidecar has a fingerprint of its own: the weights are the same with it and without', async () => {
+    const ready = async (...knobs: string[]) =>
+      (await generateOnce(['--model', model, '--ctx', '256', ...knobs], body)).ready;
+    const without = await ready();
+    const drafting = await ready('--draft', sidecar);
+    const off = await ready('--draft', sidecar, '--depth', '0');
+    expect(drafting.fingerprint).toBe(without.fingerprint);
+    expect(off.fingerprint).toBe(without.fingerprint);
+    expect(drafting.draft_fingerprint).toMatch(/^[0-9a-f]{64}$/);
+    expect(drafting.draft_fingerprint).not.toBe(drafting.fingerprint);
+    expect([without.draft_fingerprint, off.draft_fingerprint]).toEqual([null, null]);
+  });
+
   test('a sidecar that is not there is named', () => {
     const { code, stderr } = runStrata(['--model', model, '--draft', '/no/such/sidecar.gguf']);
     expect(code).toBe(3);

@@ -48,7 +48,7 @@ const CLEAN: WindowFacts = {
   strayLines: 0,
   load: LOAD,
   guards: { foreignCpuShare: 0.1, foreignGpuPercent: 15 },
-  otherWeights: false,
+  changedWeights: null,
 };
 
 test('a clean window has no flag', () => {
@@ -79,7 +79,8 @@ test.each<[string, Partial<WindowFacts>, string[]]>([
     ['counters contradict themselves'],
   ],
   ['a refused number', { answer: done({ ttft_ms: -1 }) }, ['numbers that cannot be believed']],
-  ['other weights', { otherWeights: true }, ['other weights than in the runs before']],
+  ['other weights', { changedWeights: 'model' }, ['other weights than in the runs before']],
+  ['another drafter', { changedWeights: 'drafter' }, ['another drafter than in the runs before']],
   ['a warm cache', { answer: done({ timings: { cache_n: 1 } }) }, ['the prompt was partly cached']],
   ['noise', { strayLines: 3 }, ['unexpected output on stdout']],
   ['a step', { clockStepped: true }, ['the wall clock stepped']],

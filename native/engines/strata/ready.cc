@@ -9,6 +9,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
 Json model_of(const StrataEngine& engine) {
   const Config& config = engine.weights().config();
   return {{"name", config.name},
@@ -163,6 +165,7 @@ std::string ready_event(const StrataEngine& engine) {
            {"version", kStrataVersion},
            {"device", engine.device().name()},
            {"fingerprint", engine.fingerprint()},
+           {"draft_fingerprint", text_or_null(engine.draft_fingerprint())},
            {"model", model_of(engine)}};
   formats_of(engine, out);
   out["sizes"] = sizes_of(engine);

@@ -43,6 +43,8 @@ class StrataEngine {
   // Ok while the model's files are what was loaded.
   Status check_weights() { return watch_->check(); }
   const std::string& fingerprint() const { return watch_->fingerprint(); }
+  // Of the sidecar; empty where nothing is drafted from one.
+  const std::string& draft_fingerprint() const { return watch_->draft_fingerprint(); }
 
   const StrataOptions& options() const { return options_; }
   const WeightSource& weights() const { return *weights_; }

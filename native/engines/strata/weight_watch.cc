@@ -10,7 +10,8 @@ Status WeightWatch::check() {
     ROTA_RETURN_IF_ERROR(check_unchanged(path, states_[file], &touched));
     if (!touched) continue;
     // A new link, owner or mode; or new contents under an old time.
-    if (source_.fingerprint() != fingerprint_) {
+    if (source_.fingerprint() != fingerprint_ ||
+        source_.draft_fingerprint() != draft_fingerprint_) {
       return Status(Code::kIo, path +
                                    ": changed since it was opened: it was written to, and its time "
                                    "was put back; restart the engine");

@@ -1,4 +1,4 @@
-// Whether the model's files are still what was loaded. Owns the fingerprint of the load and the
+// Whether the model's files are still what was loaded. Owns the fingerprints of the load and the
 // state of each file; reads no weights but the sampled pages.
 #pragma once
 
@@ -15,9 +15,13 @@ class WeightWatch {
  public:
   // The source must outlive it.
   explicit WeightWatch(const WeightSource& source)
-      : source_(source), states_(source.identities()), fingerprint_(source.fingerprint()) {}
+      : source_(source),
+        states_(source.identities()),
+        fingerprint_(source.fingerprint()),
+        draft_fingerprint_(source.draft_fingerprint()) {}
 
   const std::string& fingerprint() const { return fingerprint_; }
+  const std::string& draft_fingerprint() const { return draft_fingerprint_; }  // empty: no sidecar
 
   // Asked before a request, so that none is answered from other weights, and after it, because
   // bytes that were read meanwhile are believed only then. kIo naming the file that was cut,
@@ -27,7 +31,7 @@ class WeightWatch {
  private:
   const WeightSource& source_;
   std::vector<FileIdentity> states_;  // of source_.files()
-  std::string fingerprint_;
+  std::string fingerprint_, draft_fingerprint_;
 };
 
 }  // namespace rota

@@ -1,5 +1,6 @@
 // One side of a gate: what was measured, on which machine, with which weights, by which protocol. Read from plan, journal and verdict.
 
+import type { EngineReady } from '../records/answer.ts';
 import type { JournalEvent } from '../records/journal.ts';
 import { machineKeyOf } from '../records/machine-key.ts';
 import type { Plan } from '../records/plan.ts';
@@ -34,6 +35,8 @@ export interface GateKey {
   readonly machine: string | null;
   /** Fingerprints of the weights, by arm. */
   readonly weights: Readonly<Record<string, string | null>>;
+  /** The same of the weights that only draft. */
+  readonly drafters: Readonly<Record<string, string | null>>;
   readonly protocol: string;
   readonly device: string | null;
 }
@@ -49,10 +52,17 @@ export function keyOf({ plan, verdict, machines, good }: GateSide): GateKey {
   const [machine = null] = machines;
   const readyOf = (arm: string) =>
     good.find(({ planned, ready }) => planned.arm === arm && ready !== null)?.ready;
-  const weights = Object.fromEntries(plan.arms.map(({ name }) => [name, readyOf(name)?.fingerprint ?? null]));
+  const byArm = (of: (ready: EngineReady) => string | null | undefined) =>
+    Object.fromEntries(
+      plan.arms.map(({ name }) => {
+        const ready = readyOf(name);
+        return [name, (ready === undefined || ready === null ? null : of(ready)) ?? null];
+      }),
+    );
   return {
     machine: machines.length === 1 ? machine : null,
-    weights,
+    weights: byArm(({ fingerprint }) => fingerprint),
+    drafters: byArm(({ draftFingerprint }) => draftFingerprint),
     protocol: plan.protocolSha256,
     device: verdict.device,
   };
@@ -94,10 +104,15 @@ export function keyDifferences(run: GateKey, baseline: GateKey): string[] {
   hold('protocol', run.protocol, baseline.protocol);
   hold('device', run.device, baseline.device);
   for (const arm of Object.keys(baseline.weights)) {
-    const [own, base] = [run.weights[arm] ?? null, baseline.weights[arm] ?? null];
-    // An arm that never got ready is a missing cell, not another model.
-    if (own !== null && base !== null && own !== base) {
-      found.push(`other weights of ${arm}: ${short(own)} instead of ${short(base)}`);
+    for (const [name, of] of [
+      ['weights', ({ weights }: GateKey) => weights],
+      ['drafter', ({ drafters }: GateKey) => drafters],
+    ] as const) {
+      const [own, base] = [of(run)[arm] ?? null, of(baseline)[arm] ?? null];
+      // An arm that never got ready is a missing cell, not another model; nor is one that drafts nothing.
+      if (own !== null && base !== null && own !== base) {
+        found.push(`other ${name} of ${arm}: ${short(own)} instead of ${short(base)}`);
+      }
     }
   }
   return found;

@@ -43,7 +43,10 @@ export interface Counters {
 
 export interface EngineReady {
   readonly device: string;
+  /** Of what decides the answers. */
   readonly fingerprint: string | null;
+  /** Of the weights that only draft. Absent: not told, and perhaps in `fingerprint`. Null: nothing drafts. */
+  readonly draftFingerprint?: string | null;
   readonly moeLayers: number | null;
   readonly topK: number | null;
   readonly vocab: number | null;

@@ -68,6 +68,7 @@ function levelOf(subject: Subject, pairs: readonly BlockPair[], noise: Noise, ev
   return (
     lookupsChanged(arm, requests) ??
     scoresChanged(arm, requests, evidence) ??
+    draftedOtherwise(arm, pairs, requests) ??
     same(arm, requests, evidence, noise)
   );
 }
@@ -221,6 +222,26 @@ function scoreWords({ record: { score } }: Evidence): string {
   return `perplexity ${percent(score.perplexityRatio)}, same top-1 ${percent(score.sameTop1)}`;
 }
 
+const lossyAfterAll = ({ lossyKnobs }: PlannedArm): string =>
+  lossyKnobs.length === 0 ? '' : `, although declared lossy: ${lossyKnobs.join(', ')}`;
+
+/** Weights that only draft decide no token; but equal passes and acceptance are then chance, and no proof of one path. */
+function draftedOtherwise(
+  arm: PlannedArm,
+  pairs: readonly BlockPair[],
+  requests: readonly Pair[],
+): Level | null {
+  const drafterOf = ({ attempt }: BlockPair['base']): string | null =>
+    attempt.ready?.draftFingerprint ?? null;
+  const isOther = pairs.some((pair) => {
+    const [base, own] = [drafterOf(pair.base), drafterOf(pair.arm)];
+    return base !== null && own !== null && base !== own;
+  });
+  if (!isOther) return null;
+  const reason = `ids equal in all ${requests.length} requests, drafted by other weights`;
+  return { output: 'L1', reason: `${reason}${lossyAfterAll(arm)}` };
+}
+
 function same(
   arm: PlannedArm,
   requests: readonly Pair[],
@@ -228,7 +249,7 @@ function same(
   { score: baseScore }: Noise,
 ): Level {
   const ids = `ids equal in all ${requests.length} requests`;
-  const lossy = arm.lossyKnobs.length === 0 ? '' : `, although declared lossy: ${arm.lossyKnobs.join(', ')}`;
+  const lossy = lossyAfterAll(arm);
   const differences = [
     ['finish reasons', ({ result }: Window) => result.finish],
     ['passes', ({ result }: Window) => result.counters.passes],

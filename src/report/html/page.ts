@@ -90,11 +90,13 @@ function identity(plan: Plan, verdict: Verdict, events: readonly JournalEvent[])
   const session = events.find((event) => event.type === 'session');
   const ready = events.flatMap((event) => (event.type === 'ready' ? [event.ready] : []));
   const prints = [...new Set(ready.map(({ fingerprint }) => fingerprint ?? NOT_KNOWN))];
+  const drafters = [...new Set(ready.flatMap(({ draftFingerprint }) => draftFingerprint ?? []))];
   const facts: [string, string][] = [
     ...machineFacts(session?.machine ?? null),
     ['device', verdict.device ?? NOT_KNOWN],
     ['model', [...new Set(plan.arms.map(({ model }) => model))].join(', ')],
     ['weights', prints.join(', ') || NOT_KNOWN],
+    ...(drafters.length === 0 ? [] : [['drafter', drafters.join(', ')] as [string, string]]),
     [
       'engine',
       [

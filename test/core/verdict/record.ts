@@ -35,6 +35,8 @@ export interface RecordOptions {
   readonly readyRaw?: (arm: string) => unknown;
   readonly device?: string;
   readonly fingerprint?: (arm: string) => string | null;
+  /** Absent: the engine does not tell. */
+  readonly draftFingerprint?: (arm: string) => string | null;
   readonly weightBytes?: number;
   readonly machine?: unknown;
   readonly steady?: (run: string) => boolean;
@@ -137,6 +139,7 @@ export function runEvents(
   const ready = {
     device: options.device ?? 'host',
     fingerprint: options.fingerprint === undefined ? 'f' : options.fingerprint(arm),
+    ...(options.draftFingerprint === undefined ? {} : { draftFingerprint: options.draftFingerprint(arm) }),
     moeLayers: 4,
     topK: 2,
     vocab: 512,

@@ -88,6 +88,17 @@ test('same ids by other passes are the same tokens by another path', () => {
   );
 });
 
+test('drafts from other weights are another path to the same tokens; from none, or untold, they say nothing', () => {
+  const drafted = (draftFingerprint: NonNullable<RecordOptions['draftFingerprint']>): string[] => {
+    const { output, outputReason } = row(verdictOf(makeRecord({ ...twice, draftFingerprint })), 'fast');
+    return [output, outputReason];
+  };
+  expect(drafted((arm) => arm)).toEqual(['L1', 'ids equal in all 8 requests, drafted by other weights']);
+  const alike = ['L0', 'ids equal in all 8 requests, passes, acceptance and finish reasons too'];
+  expect(drafted(() => 'd')).toEqual(alike);
+  expect(drafted((arm) => (arm === 'fast' ? null : 'd'))).toEqual(alike);
+});
+
 test('what cannot be compared is not verified, and says why', () => {
   const reason = (options: RecordOptions): string => {
     const { output, outputReason } = row(verdictOf(makeRecord({ ...twice, ...options })), 'fast');

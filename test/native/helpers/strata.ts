@@ -63,6 +63,7 @@ export interface Ready {
   engine: string;
   device: string;
   fingerprint: string;
+  draft_fingerprint: string | null;
   model: Record<'layers' | 'moe_layers' | 'experts' | 'top_k' | 'vocab' | 'draft_block', number>;
   formats: Record<string, number>;
   blob_bytes: Record<string, number>;
