@@ -9,15 +9,13 @@ import { SetupError } from './setup/command.js';
 import { ensureNative } from './setup/native.js';
 import { ensureNodeModules } from './setup/node-modules.js';
 import { ensurePackages, missingForFuzz, missingPackages, thisMachine } from './setup/packages.js';
+import { DEMO_TARGETS } from './setup/targets.js';
 import { ensureTypescript } from './setup/typescript.js';
 
 const USAGE =
   'usage: node bin/setup.js demo|test|fuzz   demo: what `rota run` needs; test: everything, the native tests too; fuzz: clang, and nothing built';
 const EXIT_USAGE = 2;
 const EXIT_NOT_READY = 3;
-
-/** What `rota run` on the bundled engine needs; tests need every target. */
-const DEMO_TARGETS = ['rota-strata', 'rota-model', 'rota-probe'];
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const logFolder = join(root, 'native', 'build');
