@@ -1,6 +1,7 @@
 // Formats, shards and files of a synthetic model.
 #include "model/synthetic_model.h"
 
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -130,14 +131,15 @@ class ModelWriter {
   Result<SyntheticFiles> write() {
     if (options_.before_write) ROTA_RETURN_IF_ERROR(options_.before_write(files_.bytes));
     uint64_t done = 0;
-    for (const auto& file : writers_) {
-      ROTA_RETURN_IF_ERROR(file->writer.begin_data());
-      TensorSink sink(file->writer, [&](uint64_t weights) {
-        done += weights;
-        if (options_.progress) options_.progress(done, weights_);
-      });
-      for (const PlannedTensor& tensor : file->tensors) ROTA_RETURN_IF_ERROR(tensor.write(sink));
-      ROTA_RETURN_IF_ERROR(file->writer.finish());
+    for (size_t i = 0; i < writers_.size(); ++i) {
+      const Status status = write_file(*writers_[i], done);
+      if (status.ok()) continue;
+      // Shards without the others, or without their sidecar, would be taken for a model.
+      std::error_code ignored;
+      for (size_t whole = 0; whole < i; ++whole) {
+        std::filesystem::remove(writers_[whole]->path, ignored);
+      }
+      return status;
     }
     return files_;
   }
@@ -149,6 +151,18 @@ class ModelWriter {
     GgufWriter writer;
     std::vector<PlannedTensor> tensors;
   };
+
+  Status write_file(File& file, uint64_t& done) {
+    ROTA_RETURN_IF_ERROR(file.writer.begin_data());
+    TensorSink sink(file.writer, [&](uint64_t weights) -> Status {
+      done += weights;
+      if (options_.progress) options_.progress(done, weights_);
+      if (options_.stopped && options_.stopped()) return Status(Code::kCancelled, "interrupted");
+      return Status();
+    });
+    for (const PlannedTensor& tensor : file.tensors) ROTA_RETURN_IF_ERROR(tensor.write(sink));
+    return file.writer.finish();
+  }
 
   PlanOptions plan_options(bool sidecar) const {
     return {

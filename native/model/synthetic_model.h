@@ -36,6 +36,8 @@ struct SyntheticOptions {
   std::function<Status(uint64_t bytes)> before_write;
   // Called now and then with weights made and to make.
   std::function<void(uint64_t done, uint64_t total)> progress;
+  // Asked as often; true ends it with kCancelled and leaves no file.
+  std::function<bool()> stopped;
 };
 
 struct SyntheticFiles {

@@ -173,7 +173,7 @@ Status TensorSink::rows(const SyntheticValues& values, uint64_t first, uint64_t 
     // Rows are whole blocks, so many rows encode as one.
     encode_row(format, floats_.data(), encoded_.data(), floats_.size());
     ROTA_RETURN_IF_ERROR(writer_.append(encoded_.data(), encoded_.size()));
-    made_(floats_.size());
+    ROTA_RETURN_IF_ERROR(made_(floats_.size()));
   }
   return Status();
 }
@@ -183,8 +183,8 @@ Status TensorSink::random_expert(Format format, uint64_t key, uint64_t weights) 
   ROTA_CHECK(bytes.ok(), bytes.status().message());
   encoded_.resize(bytes.value());
   random_blocks(format, key, encoded_.data(), encoded_.size());
-  made_(weights);
-  return writer_.append(encoded_.data(), encoded_.size());
+  ROTA_RETURN_IF_ERROR(writer_.append(encoded_.data(), encoded_.size()));
+  return made_(weights);
 }
 
 std::vector<PlannedTensor> plan_tensors(const Config& config, const PlanOptions& options) {

@@ -32,11 +32,11 @@ struct PlanOptions {
   bool random_experts = false;  // random blocks in place of encoded weights
 };
 
-// Where streamed rows go; counts weights for the progress line.
+// Where streamed rows go. `made` is told of each run of weights, and may stop there.
 class TensorSink {
  public:
-  TensorSink(GgufWriter& writer, std::function<void(uint64_t)> made)
-      : writer_(writer), made_(std::move(made)) {}
+  using Made = std::function<Status(uint64_t weights)>;
+  TensorSink(GgufWriter& writer, Made made) : writer_(writer), made_(std::move(made)) {}
   // Rows of a named tensor: values first .. first + rows * length - 1, encoded row by row.
   Status rows(const SyntheticValues& values, uint64_t first, uint64_t rows, uint64_t length,
               Format format);
@@ -46,7 +46,7 @@ class TensorSink {
 
  private:
   GgufWriter& writer_;
-  std::function<void(uint64_t)> made_;
+  Made made_;
   std::vector<float> floats_;
   std::vector<uint8_t> encoded_;
 };

@@ -147,6 +147,26 @@ std::string refusal(const SyntheticOptions& options, const std::string& path) {
   return files.status().message();
 }
 
+TEST_CASE("stopped at any place, it leaves no file: no half, no shard alone, no model alone") {
+  SyntheticOptions options;
+  options.config = "mini-xs";
+  options.shards = 3;
+  int asked = 0;
+  options.stopped = [&asked] { return ++asked < 0; };
+  const TempDir whole;
+  REQUIRE(write_synthetic_model(options, whole / "m.gguf").ok());
+  const int all = asked;
+  REQUIRE(all > 20);
+  // The last is asked when the sidecar is all but closed.
+  for (const int at : {1, all / 4, all / 2, all - 8, all}) {
+    const TempDir dir;
+    int left = at;
+    options.stopped = [&left] { return --left == 0; };
+    CHECK(write_synthetic_model(options, dir / "m.gguf").status().code() == Code::kCancelled);
+    CHECK(std::filesystem::is_empty(dir / ""));
+  }
+}
+
 TEST_CASE("options that do not fit are refused with the numbers") {
   const TempDir dir;
   const std::string path = dir / "m.gguf";

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/flags.h"
 #include "model/synthetic_model.h"
+#include "tools/interruption.h"
 #include "tools/model_tool.h"
 #include "tools/writing.h"
 
@@ -81,10 +82,7 @@ std::vector<Flag> synth_flags(Arguments& a) {
        }},
       {"--engram-tables", "on|off", "off: without them, for a model whose tables are another file",
        [&a](const std::string& v) -> Status {
-         if (v != "on" && v != "off") {
-           return Status(Code::kUsage, "\"" + v + "\" is neither on nor off");
-         }
-         a.options.engram_tables = v == "on";
+         ROTA_ASSIGN_OR_RETURN(a.options.engram_tables, parse_on_off(v));
          return Status();
        }},
       {"--layout", "L",
@@ -124,6 +122,9 @@ Status synth_command(std::span<const char* const> arguments) {
   parsed.options.progress = [&progress](uint64_t done, uint64_t total) {
     progress("writing weights", 0, done, total);
   };
+  // Last of all it ends the process, when what was begun is removed.
+  const Interruption interruption;
+  parsed.options.stopped = [&interruption] { return interruption.came(); };
   ROTA_ASSIGN_OR_RETURN(const SyntheticFiles files,
                         write_synthetic_model(parsed.options, parsed.out));
   const double seconds = static_cast<double>(now_ns() - begin) * 1e-9;

@@ -90,11 +90,18 @@ test.each([0, 5000, 4_000_000])('no room for %i bytes ends with 3, one line, and
   expect(left(`full-${room}.`)).toEqual([]);
 });
 
-test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it, and leaves neither file', async (signal) => {
+/** Each is long enough at it that there is a half to be found: reads that take their time, or many weights. */
+const WRITERS: readonly (readonly [string, readonly string[], Readonly<Record<string, string>>])[] = [
+  ['convert', [shipped], suffering(['slow', { path: 'model-0000', ms: 5 }])],
+  ['synth', ['--config', 'mini-m'], {}],
+];
+
+test.each(
+  WRITERS.flatMap((writer) => (['SIGTERM', 'SIGINT'] as const).map((signal) => [...writer, signal] as const)),
+)('%s %j %j: %s ends it, and leaves neither file', async (verb, words, more, signal) => {
   const out = path.join(folder.path, 'stopped.gguf');
-  // Reads that take their time, so that there is a half to be found.
-  const env = { ...process.env, ...suffering(['slow', { path: 'model-0000', ms: 5 }]) };
-  const running = spawn(path.join(bin, 'rota-model'), ['convert', shipped, '--out', out], { env });
+  const env = { ...process.env, ...more };
+  const running = spawn(path.join(bin, 'rota-model'), [verb, ...words, '--out', out], { env });
   const ended = once(running, 'exit');
   while (!existsSync(`${out}.tmp`) && running.exitCode === null) await new Promise(setImmediate);
   running.kill(signal);
