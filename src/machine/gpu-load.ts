@@ -53,6 +53,12 @@ function memoryByOwner(
   return sums;
 }
 
+/** Between two samples it may have throttled unseen; what was seen once did happen. */
+function throttlesOf(rows: readonly TimedGpuSample[]): Pick<GpuLoad, 'throttles'> {
+  const told = rows.flatMap(({ throttles }) => (throttles === null ? [] : [throttles]));
+  return told.length === 0 ? {} : { throttles: [...new Set(told.flat())].sort() };
+}
+
 export function gpuLoads(
   samples: readonly TimedGpuSample[],
   apps: readonly TimedComputeApp[] | null,
@@ -77,6 +83,7 @@ export function gpuLoads(
       smClockMhz: mean(rows.map((row) => row.smClockMhz)),
       powerWatts: mean(rows.map((row) => row.powerWatts)),
       temperatureC: mean(rows.map((row) => row.temperatureC)),
+      ...throttlesOf(rows),
     };
   });
 }

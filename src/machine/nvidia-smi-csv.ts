@@ -1,5 +1,7 @@
 // Owns the text of nvidia-smi: which fields a driver knows, its CSV by header, and its many ways to say "not available". Starts no process.
 
+import type { GpuThrottle } from '../core/records/journal.ts';
+
 /** Our name, and the spellings that drivers have used for it, newest first. */
 const GPU_FIELDS = {
   uuid: ['uuid', 'gpu_uuid'],
@@ -8,6 +10,7 @@ const GPU_FIELDS = {
   smClockMhz: ['clocks.sm', 'clocks.current.sm'],
   powerWatts: ['power.draw.instant', 'power.draw'],
   temperatureC: ['temperature.gpu'],
+  throttleReasons: ['clocks_event_reasons.active', 'clocks_throttle_reasons.active'],
 } as const;
 
 export type GpuField = keyof typeof GPU_FIELDS;
@@ -40,6 +43,7 @@ function columnName(header: string): string {
 const SAME_COLUMN: Readonly<Record<string, string>> = {
   'clocks.current.sm': 'clocks.sm',
   gpu_uuid: 'uuid',
+  'clocks_throttle_reasons.active': 'clocks_event_reasons.active',
   used_gpu_memory: 'used_memory',
 };
 
@@ -81,6 +85,24 @@ export function createCsvReader(keyColumn: string, onRow: (row: CsvRow) => void)
   };
 }
 
+/** By NVML's bits. Being idle, and clocks that somebody set, are no throttling. */
+const THROTTLE_BITS: readonly (readonly [bigint, GpuThrottle])[] = [
+  [0x4n, 'power cap'],
+  [0x8n, 'hardware slowdown'],
+  [0x10n, 'sync boost'],
+  [0x20n, 'software thermal slowdown'],
+  [0x40n, 'hardware thermal slowdown'],
+  [0x80n, 'power brake'],
+];
+
+/** Of a mask such as `0x0000000000000004`. Null: not told. */
+export function throttlesIn(cell: string | undefined): GpuThrottle[] | null {
+  const text = cell?.trim() ?? '';
+  if (!/^0x[0-9a-f]{1,16}$/i.test(text)) return null;
+  const mask = BigInt(text);
+  return THROTTLE_BITS.flatMap(([bit, name]) => ((mask & bit) === 0n ? [] : [name]));
+}
+
 export interface GpuSample {
   readonly uuid: string;
   readonly utilizationPercent: number | null;
@@ -88,6 +110,7 @@ export interface GpuSample {
   readonly smClockMhz: number | null;
   readonly powerWatts: number | null;
   readonly temperatureC: number | null;
+  readonly throttles: readonly GpuThrottle[] | null;
 }
 
 const MIB = 1024 * 1024;
@@ -113,6 +136,7 @@ export function gpuSample(row: CsvRow, fields: Partial<Record<GpuField, string>>
     smClockMhz: cellNumber(cell('smClockMhz')),
     powerWatts: cellNumber(cell('powerWatts')),
     temperatureC: cellNumber(cell('temperatureC')),
+    throttles: throttlesIn(cell('throttleReasons')),
   };
 }
 

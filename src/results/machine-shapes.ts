@@ -35,7 +35,18 @@ export const calibration = z.object({
     .array(
       z.object({
         arm: text,
-        of: z.enum(['arithmetic', 'memory', 'thermal throttling', 'quota throttling']),
+        of: z.enum([
+          'arithmetic',
+          'memory',
+          'thermal throttling',
+          'quota throttling',
+          'power cap',
+          'hardware slowdown',
+          'sync boost',
+          'software thermal slowdown',
+          'hardware thermal slowdown',
+          'power brake',
+        ]),
         own: number,
         others: number,
         p: number,

@@ -66,6 +66,12 @@ function clockFlags({ answer, wallMs, clockStepped }: WindowFacts): string[] {
   ];
 }
 
+/** It may be what the arm asks of the card: a flag, and no guard, so that nothing is left out for it. */
+function throttleFlags({ gpus }: WindowLoad): string[] {
+  const seen = new Set((gpus ?? []).flatMap(({ throttles = [] }) => throttles));
+  return [...seen].sort().map((what) => `the GPU throttled (${what})`);
+}
+
 export function windowFlags(facts: WindowFacts): string[] {
   const { answer, ready, arm } = facts;
   const broken = brokenIdentities(answer.result, ready, arm.counting ?? OWN_RULE);
@@ -78,6 +84,7 @@ export function windowFlags(facts: WindowFacts): string[] {
     ...((answer.result.cachedPromptTokens ?? 0) > 0 ? ['the prompt was partly cached'] : []),
     ...(facts.strayLines > 0 ? ['unexpected output on stdout'] : []),
     ...clockFlags(facts),
+    ...throttleFlags(facts.load),
     ...trips(facts.load, facts.guards).map(({ flag }) => flag),
   ];
 }

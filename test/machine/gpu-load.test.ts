@@ -20,6 +20,7 @@ function sample(
     smClockMhz: null,
     powerWatts: 100 + monotonicMs,
     temperatureC: 50,
+    throttles: null,
   };
 }
 
@@ -82,4 +83,19 @@ test('a stretch shorter than a period is spoken for by the sample before it; an 
   expect(gpuLoads([sample(250, 'GPU-a', 33, 0)], [], own, short)?.[0]?.utilizationPercent).toBe(33);
   expect(gpuLoads([sample(10, 'GPU-a', 33, 0)], [], own, short)).toBeNull();
   expect(gpuLoads([], [], own, short)).toBeNull();
+});
+
+test('what throttled it at any time of the stretch; not known where no row tells', () => {
+  const row = (monotonicMs: number, throttles: TimedGpuSample['throttles']): TimedGpuSample => ({
+    ...sample(monotonicMs, 'GPU-a', 90, 1),
+    throttles,
+  });
+  const seen = (...rows: TimedGpuSample[]) => gpuLoads(rows, null, own, stretch)?.[0]?.throttles;
+  expect(seen(row(150, []), row(200, ['power cap']), row(250, null))).toEqual(['power cap']);
+  expect(seen(row(150, ['power cap']), row(200, ['hardware slowdown', 'power cap']))).toEqual([
+    'hardware slowdown',
+    'power cap',
+  ]);
+  expect(seen(row(50, ['power cap']), row(150, []))).toEqual([]);
+  expect(seen(row(150, null))).toBeUndefined();
 });

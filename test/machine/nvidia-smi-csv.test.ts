@@ -11,6 +11,7 @@ import {
   createCsvReader,
   gpuSample,
   knownGpuFields,
+  throttlesIn,
 } from '../../src/machine/nvidia-smi-csv.ts';
 
 const fixture = (name: string): string =>
@@ -43,6 +44,11 @@ test('the fields are asked of the driver', () => {
     smClockMhz: 'clocks.sm',
     powerWatts: 'power.draw.instant',
     temperatureC: 'temperature.gpu',
+    throttleReasons: 'clocks_event_reasons.active',
+  });
+  expect(knownGpuFields('"uuid"\n"clocks_throttle_reasons.active"')).toEqual({
+    uuid: 'uuid',
+    throttleReasons: 'clocks_throttle_reasons.active',
   });
   expect(knownGpuFields('"gpu_uuid"\n"power.draw"')).toEqual({ uuid: 'gpu_uuid', powerWatts: 'power.draw' });
   expect(knownGpuFields('')).toEqual({});
@@ -60,6 +66,7 @@ test('a real loop under load, cut anywhere', () => {
     smClockMhz: 1650,
     powerWatts: 717.17,
     temperatureC: 56,
+    throttles: null,
   });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 400 }), (size) => {
@@ -79,8 +86,38 @@ test('with units, nothing is a number: a changed format is "not known", never a 
     smClockMhz: null,
     powerWatts: null,
     temperatureC: 65,
+    throttles: ['power cap'],
   });
 });
+
+test('the reasons of a real card: idle is none, the power limit is one, under either name of the column', () => {
+  const reasons = (text: string) => rows(text).map((row) => gpuSample(row, fields)?.throttles);
+  expect(reasons(printed('clocks_event_reasons.active', '--format=csv'))).toEqual([[]]);
+  expect(new Set(reasons(printed('-lms 200')).map(String))).toEqual(new Set(['power cap']));
+  const older = { ...fields, throttleReasons: 'clocks_throttle_reasons.active' };
+  const [row] = rows(`uuid, clocks_throttle_reasons.active\n${H200}, 0x00000000000000e8\n`);
+  expect(row && gpuSample(row, older)?.throttles).toEqual([
+    'hardware slowdown',
+    'software thermal slowdown',
+    'hardware thermal slowdown',
+    'power brake',
+  ]);
+});
+
+test.each(['[N/A]', 'Active', '4', '0x', '0x00000000000000041', undefined])(
+  'reasons of another form are not known, never none: %s',
+  (cell) => expect(throttlesIn(cell)).toBeNull(),
+);
+
+test.each([
+  ['0x0', []],
+  ['0x1', []],
+  ['0x2', []],
+  ['0x100', []],
+  ['0x10', ['sync boost']],
+])('idle and clocks that somebody set are no throttling: %s', (cell, reasons) =>
+  expect(throttlesIn(cell)).toEqual(reasons),
+);
 
 test.each([
   '[N/A]',

@@ -97,6 +97,12 @@ test.each<[string, Partial<WindowFacts>, string[]]>([
     { load: gpus({ foreignMemoryBytes: 1 }) },
     ['foreign processes on a busy GPU'],
   ],
+  [
+    'a card that throttled',
+    { load: gpus({ throttles: ['power cap', 'hardware slowdown'] }) },
+    ['the GPU throttled (hardware slowdown)', 'the GPU throttled (power cap)'],
+  ],
+  ['a card that did not', { load: gpus({ throttles: [] }) }, []],
   ['one on an idle card', { load: gpus({ foreignMemoryBytes: 1, utilizationPercent: 3 }) }, []],
   ['no GPU', { load: { ...LOAD, gpus: null } }, []],
 ])('%s', (_, facts, flags) => {

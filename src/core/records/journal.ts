@@ -35,6 +35,15 @@ export interface ForeignProgram {
   readonly cores: number;
 }
 
+/** What may hold a GPU below the clocks it was asked for. */
+export type GpuThrottle =
+  | 'power cap'
+  | 'hardware slowdown'
+  | 'sync boost'
+  | 'software thermal slowdown'
+  | 'hardware thermal slowdown'
+  | 'power brake';
+
 export interface GpuLoad {
   readonly uuid: string;
   readonly utilizationPercent: number | null;
@@ -43,6 +52,8 @@ export interface GpuLoad {
   readonly smClockMhz: number | null;
   readonly powerWatts: number | null;
   readonly temperatureC: number | null;
+  /** Seen at any time of the window. Absent: not told. */
+  readonly throttles?: readonly GpuThrottle[];
 }
 
 /** `arbitrate`: never timed; greedy as the others, but the end token is honoured. */

@@ -2,7 +2,7 @@
 
 import type { Lookups } from './answer.ts';
 import type { PassCauses } from './causes.ts';
-import type { Decision, ForeignProgram } from './journal.ts';
+import type { Decision, ForeignProgram, GpuThrottle } from './journal.ts';
 
 export type OutputVerdict = 'L0' | 'L1' | 'L2' | 'L3' | 'LX';
 /** `steadier`: same output, equivalent mean, smaller spread between runs. */
@@ -208,7 +208,7 @@ export interface CalibrationPart {
 /** What slowed the machine leans to one arm: an effect of that arm, for which nothing is left out. */
 export interface Lean {
   readonly arm: string;
-  readonly of: 'arithmetic' | 'memory' | 'thermal throttling' | 'quota throttling';
+  readonly of: 'arithmetic' | 'memory' | 'thermal throttling' | 'quota throttling' | GpuThrottle;
   /**
    * Of a part of the loop: how much longer it took after the arm's runs than before them, as a share, and the same of the other arms.
    * Of throttling: the share of runs in which there was any.

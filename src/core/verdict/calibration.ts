@@ -5,7 +5,6 @@ import { median } from 'simple-statistics';
 import type { CalibrationReading } from '../records/journal.ts';
 import type { Plan } from '../records/plan.ts';
 import type { Calibration, CalibrationPart, Lean } from '../records/verdict.ts';
-import { fisherExact } from '../stats/fisher.ts';
 import { holm } from '../stats/holm.ts';
 import { pairedEstimate } from '../stats/paired.ts';
 import { slopeOf } from '../stats/slope.ts';
@@ -13,6 +12,7 @@ import { tTwoSided } from '../stats/student.ts';
 import { mean } from '../stats/sums.ts';
 import { percent, pText } from './lines.ts';
 import { type Attempt, goodAttempts, type Replay } from './replay.ts';
+import { throttleLeans } from './throttling.ts';
 
 type Part = 'arithmetic' | 'memory';
 
@@ -36,7 +36,13 @@ export function calibrationOf(plan: Plan, record: Replay): Calibration | undefin
     runs: around.length,
     arithmetic: partOf(plan, around, 'arithmetic'),
     memory: partOf(plan, around, 'memory'),
-    leans: [...slowing(plan, around), ...throttling(plan, around)],
+    leans: [
+      ...slowing(plan, around),
+      ...throttleLeans(
+        plan,
+        around.map(({ attempt }) => attempt),
+      ),
+    ],
   };
 }
 
@@ -100,41 +106,6 @@ function pairsOf(around: readonly Around[], arm: string, part: Part): [number, n
       );
       return others.length === 0 ? [] : [[change(own), mean(others.map(change))]];
     });
-}
-
-const COUNTERS = [
-  { counter: 'thermalThrottles', of: 'thermal throttling', what: 'the processor was too hot' },
-  { counter: 'quotaThrottles', of: 'quota throttling', what: 'the CPU quota was used up' },
-] as const;
-
-/** Loose on purpose: the price of a false one is a sentence. */
-const THROTTLE_ALPHA = 0.1;
-
-function throttling(plan: Plan, around: readonly Around[]): Lean[] {
-  return COUNTERS.flatMap(({ counter, of, what }) =>
-    plan.arms.flatMap(({ name }): Lean[] => {
-      const own = throttled(around, counter, ({ attempt }) => attempt.planned.arm === name);
-      const others = throttled(around, counter, ({ attempt }) => attempt.planned.arm !== name);
-      const p = fisherExact(own.hits, own.runs, others.hits, others.runs);
-      const [share, otherShare] = [own.hits / own.runs, others.hits / others.runs];
-      if (own.runs === 0 || others.runs === 0 || share <= otherShare || p >= THROTTLE_ALPHA) return [];
-      const text = `${what} in ${own.hits} of ${own.runs} runs of ${name} and ${others.hits} of ${others.runs} of the others (${pText(p)}): an effect of ${name}, for which nothing is left out`;
-      return [{ arm: name, of, own: share, others: otherShare, p, text }];
-    }),
-  );
-}
-
-/** Runs of which the counter is known, and those in which it moved. */
-function throttled(
-  around: readonly Around[],
-  counter: 'thermalThrottles' | 'quotaThrottles',
-  isOf: (run: Around) => boolean,
-): { readonly hits: number; readonly runs: number } {
-  const moved = around.filter(isOf).flatMap(({ before, after }) => {
-    const [from, to] = [before[counter], after[counter]];
-    return from === null || to === null ? [] : [to > from];
-  });
-  return { hits: moved.filter((isHot) => isHot).length, runs: moved.length };
 }
 
 function signed(share: number): string {
