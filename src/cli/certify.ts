@@ -29,7 +29,9 @@ export function certify(context: Context, { plan, verdict, folder }: Finished, a
   const floor = noiseFloor(plan, journal.events);
   const [arm] = plan.arms;
   if (floor === null || session === undefined || arm === undefined) {
-    context.tell('no certificate: a class has fewer than three blocks with both rates\n');
+    context.tell(
+      'no certificate: a class has fewer than three blocks with both rates that nobody disturbed\n',
+    );
     process.exitCode = EXIT.couldNotMeasure;
     return;
   }

@@ -24,11 +24,17 @@ export function certificateReport(certificate: Certificate): string {
   ]);
   const notes = [
     `noise: standard deviation of the ratio of identical runs between blocks, and its upper bound (95 %), from ${plural(certificate.blocks, 'block')}`,
+    ...leftOut(certificate),
     'position: what running second in a block adds; p in brackets',
     'last columns: blocks that see such an effect with 80 % power, two arms, one class',
     ...(certificate.alarm === null ? [] : [`! ${certificate.alarm}`]),
   ];
   return `${drawTable(columns, rows)}\n\n${notes.join('\n')}\n`;
+}
+
+function leftOut({ blocks, disturbed = 0 }: Certificate): string[] {
+  if (disturbed === 0) return [];
+  return [`! others disturbed ${disturbed} of ${blocks + disturbed} blocks, which are left out`];
 }
 
 const digits = (share: number): string => `${Number((100 * share).toPrecision(2))} %`;

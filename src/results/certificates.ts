@@ -16,6 +16,7 @@ const shape = z.object({
   model: z.string(),
   run: z.string(),
   blocks: number,
+  disturbed: number.exactOptional(),
   classes: z
     .array(
       z.object({

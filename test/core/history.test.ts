@@ -47,6 +47,22 @@ test('another command is another history; a run without a rate is no point of it
   ]);
 });
 
+test('blocks that others disturbed are no part of a point; a run of none but such has no point', () => {
+  const of = (disturbed: readonly number[]) =>
+    verdictOf(
+      makeRecord({
+        answer: ({ block }) =>
+          disturbed.includes(block) ? { rate: 10, foreignCpuShare: 0.5 } : { rate: 100 + block },
+      }),
+    );
+  const rates = (...verdicts: ReturnType<typeof of>[]) =>
+    histories(verdicts)
+      .find(({ arm }) => arm === 'base')
+      ?.points.map(({ tokPerSec }) => Number(tokPerSec.toFixed(2)));
+  expect(rates(of([]), of([1, 3]))).toEqual([102.49, 103]);
+  expect(rates(of([]), of([1, 2, 3, 4]))).toEqual([102.49]);
+});
+
 test('what was tried: no gain beyond a bound, still open, a trade; never what won', () => {
   const tried = (rate: (block: number) => number, ids?: readonly number[]) =>
     triedWithoutGain([

@@ -1,5 +1,6 @@
 // What all runs together say: the rates of each arm in the order of time, and what was tried without a gain. Pure.
 
+import { geometricMean, type Known } from '../known.ts';
 import type { ArmClassVerdict, Verdict } from '../records/verdict.ts';
 import { createRng } from '../rng.ts';
 import { percent } from '../verdict/lines.ts';
@@ -15,18 +16,27 @@ export interface Series {
   readonly changes: readonly (ChangePoint & { readonly run: string })[];
 }
 
+/** Of the blocks that others left alone: their load is no change of the arm. Null where there is none. */
+function calmRate(row: ArmClassVerdict, disturbed: ReadonlySet<number>): Known {
+  const calm = row.perBlock.filter(({ block }) => !disturbed.has(block));
+  const rate = disturbed.size === 0 ? row.tokPerSec : geometricMean(calm.map((each) => each.tokPerSec));
+  return rate === null || rate <= 0 ? null : rate;
+}
+
 /** Verdicts in the order of time. */
 export function histories(verdicts: readonly Verdict[]): Series[] {
   const found = new Map<
     string,
     { row: ArmClassVerdict; protocol: string; points: { run: string; tokPerSec: number }[] }
   >();
-  for (const { arms, protocol, runFolder } of verdicts) {
+  for (const { arms, protocol, runFolder, foreignLoad } of verdicts) {
+    const disturbed = new Set(foreignLoad?.disturbed.map(({ block }) => block) ?? []);
     for (const row of arms) {
-      if (row.tokPerSec === null || row.tokPerSec <= 0) continue;
+      const tokPerSec = calmRate(row, disturbed);
+      if (tokPerSec === null) continue;
       const key = JSON.stringify([protocol, row.class, row.arm, row.command]);
       const series = found.get(key) ?? { row, protocol, points: [] };
-      series.points.push({ run: runFolder, tokPerSec: row.tokPerSec });
+      series.points.push({ run: runFolder, tokPerSec });
       found.set(key, series);
     }
   }

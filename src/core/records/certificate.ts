@@ -24,7 +24,10 @@ export interface Certificate {
   readonly engine: string;
   readonly model: string;
   readonly run: string;
+  /** From which it is. */
   readonly blocks: number;
+  /** Blocks left out, which others disturbed. Absent: it was not looked at. */
+  readonly disturbed?: number;
   readonly classes: readonly ClassNoise[];
   /** Why the harness must not be believed here; null: nothing speaks against it. */
   readonly alarm: string | null;

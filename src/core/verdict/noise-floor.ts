@@ -9,6 +9,7 @@ import { slopeOf } from '../stats/slope.ts';
 import { spreadBound } from '../stats/spread.ts';
 import { tTwoSided } from '../stats/student.ts';
 import { type ClassRun, classRun } from './aggregate.ts';
+import { foreignLoadOf } from './foreign-load.ts';
 import { goodAttempts, replay } from './replay.ts';
 
 /** Effects of the table, as shares of the speed. */
@@ -17,12 +18,17 @@ const LEVEL = { alpha: 0.05, power: 0.8 };
 /** Identical arms that differ at this level accuse the harness: over all classes together. */
 const ALARM = 0.01;
 
-/** Null when a class has fewer than three blocks of both arms: their spread is not known. */
+/**
+ * Null when a class has fewer than three blocks of both arms that nobody disturbed: their spread is not known. What others did to a block
+ * is no noise of the machine.
+ */
 export function noiseFloor(
   plan: Plan,
   events: readonly JournalEvent[],
-): Pick<Certificate, 'blocks' | 'classes' | 'alarm'> | null {
-  const ok = goodAttempts(replay(plan, events));
+): Pick<Certificate, 'blocks' | 'disturbed' | 'classes' | 'alarm'> | null {
+  const record = replay(plan, events);
+  const disturbed = new Set(foreignLoadOf(plan, record)?.disturbed.map(({ block }) => block) ?? []);
+  const ok = goodAttempts(record).filter(({ planned }) => !disturbed.has(planned.block));
   const classes = plan.workloads.map(({ class: name }) =>
     classNoise(
       plan,
@@ -35,7 +41,8 @@ export function noiseFloor(
   const worst = known.reduce((least, each) => (each.differenceP < least.differenceP ? each : least));
   const p = Math.min(1, worst.differenceP * known.length);
   return {
-    blocks: plan.blocks,
+    blocks: plan.blocks - disturbed.size,
+    disturbed: disturbed.size,
     classes: known,
     alarm:
       p < ALARM

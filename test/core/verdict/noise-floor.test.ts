@@ -22,14 +22,19 @@ const runs = Array.from({ length: BLOCKS }, (_, b) =>
   })),
 ).flat();
 
-function made(log: (at: { arm: string; block: number; position: number }) => number, blocks = BLOCKS) {
+function made(
+  log: (at: { arm: string; block: number; position: number }) => number,
+  blocks = BLOCKS,
+  disturbed: readonly number[] = [],
+) {
   const options: RecordOptions = {
     arms: ['A', 'B'],
     blocks,
     plan: { ...base, blocks, baseline: 'A', runs: runs.filter((run) => run.block <= blocks) },
     answer: ({ arm, block }) => {
       const position = runs.find((run) => run.arm === arm && run.block === block)?.position ?? 0;
-      return { rate: 100 * Math.exp(log({ arm, block, position })) };
+      const foreignCpuShare = disturbed.includes(block) ? 0.5 : 0.01;
+      return { rate: 100 * Math.exp(log({ arm, block, position })), foreignCpuShare };
     },
   };
   const { plan, events } = makeRecord(options);
@@ -69,4 +74,18 @@ test('identical arms that differ accuse the harness', () => {
 
 test('two blocks tell no noise', () => {
   expect(made(({ arm, block }) => 0.01 * normal(`${arm}${block}`), 2)).toBeNull();
+});
+
+test('blocks that others disturbed say nothing of the machine, and are told', () => {
+  const quiet = ({ arm, block }: { arm: string; block: number }) => 0.01 * normal(`d${arm}${block}`);
+  const slowed = [3, 7, 20, 21];
+  const beside = (at: { arm: string; block: number }) =>
+    quiet(at) - (slowed.includes(at.block) && at.arm === 'B' ? 1 : 0);
+  const floor = made(beside, BLOCKS, slowed);
+  expect(floor).toMatchObject({ blocks: 36, disturbed: 4, alarm: null });
+  expect(floor?.classes[0]?.spread).toBeLessThan(0.02);
+  // The same numbers, counted in: the spread is theirs.
+  expect(made(beside)?.classes[0]?.spread).toBeGreaterThan(0.2);
+  expect(made(quiet)).toMatchObject({ blocks: 40, disturbed: 0 });
+  expect(made(quiet, 4, [1, 4])).toBeNull();
 });
