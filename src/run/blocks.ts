@@ -71,15 +71,15 @@ async function attempt(context: SessionContext, run: PlannedRun, tally: Tally): 
 
 /** What is left of a block, and all of it again for as long as others spoil it and the guard may ask for that. */
 async function runBlock(context: SessionContext, block: number, tally: Tally): Promise<BlocksOutcome> {
-  for (;;) {
-    const { plan, journal, progress } = context;
+  const { plan, journal, progress } = context;
+  const runsToDo = (): PlannedRun[] => {
     const done = runsDone(plan, journal.events);
-    const runs = runsLeftInPlan(plan, journal.events).filter(
-      (run) => run.block === block && !done.has(run.id),
-    );
-    progress.again(runs);
-    const outcome = await tryBlock(context, runs, tally);
+    return runsLeftInPlan(plan, journal.events).filter((run) => run.block === block && !done.has(run.id));
+  };
+  for (;;) {
+    const outcome = await tryBlock(context, runsToDo(), tally);
     if (outcome.status !== 'spoilt') return outcome;
+    progress.again(runsToDo());
     progress.tell('stop', { note: `block ${block} is measured again, whole` });
   }
 }
