@@ -7,14 +7,15 @@ if(ROTA_CUDA)
   endif()
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED)
-  set(CMAKE_CUDA_STANDARD 20)
-  set(CMAKE_CUDA_STANDARD_REQUIRED ON)
-  set(CMAKE_CUDA_EXTENSIONS OFF)
   set(CMAKE_CUDA_FLAGS_RELEASE "-O2")
   # -Wconversion stays out: the host code that nvcc makes of a kernel converts where nobody wrote it.
+  set(CMAKE_CUDA_STANDARD 20)
+  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")  # CMake 3.25 does not know that nvcc speaks it
+  endif()
   add_compile_options(
     "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Werror>" "$<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings>"
-    "$<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>")
+    "$<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>" "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>")
 endif()
 
 # rota_cuda_room(ROOM DEPS...). With ROTA_CUDA off the library has ROOM/cuda/absent_*.cc alone: the same doors, which say why they

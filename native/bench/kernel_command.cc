@@ -1,19 +1,41 @@
 // rota-bench kernels: flags -> KernelBenchOptions, and the table.
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/flags.h"
 #include "bench/command_flags.h"
 #include "bench/commands.h"
+#include "bench/device_kernels.h"
 #include "bench/kernel_bench.h"
 #include "bench/machine_note.h"
 
 namespace rota {
 namespace {
 
-std::vector<Flag> kernel_flags(KernelBenchOptions& o, bool& json, bool& help) {
-  return {{"--formats", "LIST", "block formats (default Q8_0,Q3_K,Q2_0,PTQ1_0)",
-           [&o](const std::string& text) -> Status {
+// Of the host's kernels, or of the dense linears of a GPU.
+struct KernelFlags {
+  std::optional<int> cuda;
+  bool formats = false, rows = false, variants = false, json = false, help = false;
+};
+
+std::vector<Flag> kernel_flags(KernelBenchOptions& o, KernelFlags& given) {
+  return {{"--device", "NAME",
+           "host, or cuda:N: the dense linears of an NVIDIA GPU beside a copy of its memory "
+           "(default host)",
+           [&given](const std::string& text) -> Status {
+             given.cuda.reset();
+             if (text == "host") return Status();
+             if (text.rfind("cuda:", 0) != 0) {
+               return Status(Code::kUsage, "\"" + text + "\" is unknown: host or cuda:N");
+             }
+             ROTA_ASSIGN_OR_RETURN(given.cuda, parse_int(text.substr(5), 0, 1023));
+             return Status();
+           }},
+          {"--formats", "LIST",
+           "block formats (default Q8_0,Q3_K,Q2_0,PTQ1_0; of a GPU Q8_0,MXFP8,BF16,F16,F32)",
+           [&o, &given](const std::string& text) -> Status {
+             given.formats = true;
              o.formats.clear();
              for (const std::string& word : split_list(text)) {
                ROTA_ASSIGN_OR_RETURN(const Format format, parse_format(word));
@@ -21,8 +43,9 @@ std::vector<Flag> kernel_flags(KernelBenchOptions& o, bool& json, bool& help) {
              }
              return Status();
            }},
-          {"--rows", "LIST", "rows of a call (default 1,2,4,6,16)",
-           [&o](const std::string& text) -> Status {
+          {"--rows", "LIST", "rows of a call (default 1,2,4,6,16; of a GPU 8 too)",
+           [&o, &given](const std::string& text) -> Status {
+             given.rows = true;
              o.rows.clear();
              for (const std::string& word : split_list(text)) {
                ROTA_ASSIGN_OR_RETURN(const int rows, parse_int(word, 1, 1024));
@@ -31,16 +54,20 @@ std::vector<Flag> kernel_flags(KernelBenchOptions& o, bool& json, bool& help) {
              return Status();
            }},
           {"--variants", "LIST", "of portable,avx2,avx512 (default: the one in use)",
-           [&o](const std::string& text) { return o.variants = split_list(text), Status(); }},
+           [&o, &given](const std::string& text) {
+             given.variants = true;
+             o.variants = split_list(text);
+             return Status();
+           }},
           {"--seconds", "S", "a cell; the shortest pass counts (default 0.3)",
            [&o](const std::string& text) -> Status {
              ROTA_ASSIGN_OR_RETURN(o.seconds, parse_number(text, 0, 60));
              return Status();
            }},
           {"--json", nullptr, "one JSON object instead of a table",
-           [&json](const std::string&) { return json = true, Status(); }},
+           [&given](const std::string&) { return given.json = true, Status(); }},
           {"--help", nullptr, "this text",
-           [&help](const std::string&) { return help = true, Status(); }}};
+           [&given](const std::string&) { return given.help = true, Status(); }}};
 }
 
 void print_json(const KernelResult& result) {
@@ -72,23 +99,42 @@ void print_table(const KernelResult& result) {
   }
 }
 
+Status device_kernels(const KernelBenchOptions& options, const KernelFlags& given) {
+  if (given.variants) {
+    return Status(Code::kUsage, "--variants are the CPU's: they are no choice of --device cuda:N");
+  }
+  DeviceBenchOptions device;
+  device.index = *given.cuda;
+  if (given.formats) device.formats = options.formats;
+  if (given.rows) device.rows = options.rows;
+  for (const Format format : device.formats) {
+    if (!is_weight_format(format)) {
+      return Status(Code::kUsage, std::string(format_info(format).name) + " is no weight format");
+    }
+  }
+  ROTA_ASSIGN_OR_RETURN(const DeviceBenchResult result, run_device_bench(device));
+  print_device_kernels(result, given.json);
+  return Status();
+}
+
 }  // namespace
 
 Status kernels_command(std::span<const char* const> words) {
   KernelBenchOptions options;
-  bool json = false, help = false;
-  const std::vector<Flag> flags = kernel_flags(options, json, help);
+  KernelFlags given;
+  const std::vector<Flag> flags = kernel_flags(options, given);
   ROTA_RETURN_IF_ERROR(parse_flags(words, flags));
-  if (help) {
+  if (given.help) {
     std::printf(
         "rota-bench kernels: one core's integer matrix kernels, with the weights in L2 and from\n"
-        "memory; the shortest of many passes\n\n%s\nExample:\n"
-        "  rota-bench kernels --variants avx2,avx512 --rows 1\n",
+        "memory, the shortest of many passes; or a GPU's dense linears, matrices in turn\n\n%s\n"
+        "Example:\n  rota-bench kernels --variants avx2,avx512 --rows 1\n",
         flags_help(flags).c_str());
     return Status();
   }
+  if (given.cuda) return device_kernels(options, given);
   ROTA_ASSIGN_OR_RETURN(const KernelResult result, run_kernel_bench(options));
-  json ? print_json(result) : print_table(result);
+  given.json ? print_json(result) : print_table(result);
   return Status();
 }
 

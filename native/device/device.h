@@ -12,13 +12,27 @@
 
 namespace rota {
 
-// A weight matrix [out, in], rows of row_bytes(format, in) bytes.
+// How the bytes of a matrix lie: kBlocks as in a file; the others are a device's own (lay_out).
+enum class MatrixLayout : uint8_t { kBlocks, kGrouped };
+
+// A weight matrix [out, in], rows of row_bytes(format, in) bytes in any layout.
 struct Matrix {
   Format format = Format::kF32;
   int out = 0;
   int in = 0;
   DevPtr<const uint8_t> data;
   size_t bytes = 0;
+  MatrixLayout layout = MatrixLayout::kBlocks;
+};
+
+// The largest shapes of a model's operations, from which a device sizes its working memory.
+struct ScratchSizes {
+  int heads = 0, head_dim = 0;
+  int keys = 0;  // of one row of an attention
+  int index_heads = 0, index_head_dim = 0;
+  int groups = 0;  // score_stride: of one row of a selection
+  int blocks = 0;  // of one row of a candidate pool
+  int experts = 0;
 };
 
 enum class FakeQuant { kFp8Block32, kFp4E8m0Block32, kFp4E4m3Block16 };
@@ -67,20 +81,29 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const char* name() const = 0;
+  // Whether its addresses are the host's own.
+  virtual bool in_host_memory() const = 0;
+  // kIo: the first failure of anything asked so far that has no Status of its own. It stays: what
+  // was computed since is worth nothing. Known for certain after a download.
+  virtual Status status() const = 0;
 
   // Zeroed, 64-byte aligned. kOutOfMemory names the bytes and `what`.
   virtual Result<void*> allocate(size_t bytes, const char* what) = 0;
   virtual void release(void* address) = 0;
+  // The host's bytes may be changed as soon as it returns.
   virtual void upload(void* device, const void* host, size_t bytes) = 0;
   // From one place on the device to another.
   virtual void copy(void* to, const void* from, size_t bytes) = 0;
   // Waits for what was asked before; the only way back to the host.
   virtual void download(void* host, const void* device, size_t bytes) = 0;
 
-  // Working memory of one row's operations (scores of an attention, order of a selection), in
-  // elements, taken before the first pass: afterwards no operation asks for memory. kOutOfMemory
-  // names the bytes.
-  virtual Status reserve_scratch(size_t floats, size_t ints) = 0;
+  // Working memory of the operations, taken before the first pass: afterwards none of them asks for
+  // memory. kOutOfMemory names the bytes; kLoad, a shape that the device does not compute.
+  virtual Status reserve_scratch(const ScratchSizes& sizes) = 0;
+
+  // Puts an uploaded matrix into the order that linear() here reads best, in place; many stay as
+  // they are. Once, before its first use.
+  virtual void lay_out(Matrix& w) = 0;
 
   // y[rows, out] = x[rows, in] W^T. Row-invariant.
   virtual void linear(const Matrix& w, DevPtr<const float> x, int rows, DevPtr<float> y) = 0;

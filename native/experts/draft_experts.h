@@ -34,6 +34,7 @@ class DraftExperts : public RoutedExperts {
   void begin_pass(PassKind kind, int rows) override;
   const float* selection_bias(int stage) override;
   void hint(int, int, int, const int*) override {}
+  bool computes_on_host() const override { return true; }
   Status run(int layer, int rows, int top_k, const int* ids, const float* weights, const float* x,
              float* y) override;
 

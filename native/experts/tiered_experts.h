@@ -57,6 +57,7 @@ class TieredExperts : public CountedExperts {
   const float* selection_bias(int layer) override;
   bool wants_hints() const override;
   void hint(int layer, int rows, int top_k, const int* ids) override;
+  bool computes_on_host() const override { return true; }
   Status run(int layer, int rows, int top_k, const int* ids, const float* weights, const float* x,
              float* y) override;
 

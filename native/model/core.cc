@@ -90,8 +90,9 @@ void size_heads(const Config& c, int logit_rows, DeviceMemory& memory, Buffers* 
   b->confidence = memory.take<float>(1, "draft");
 }
 
-// The host's sides of what crosses; each is smaller than its counterpart on the device.
-Status size_host_sides(const Config& c, int rows, int logit_rows, Buffers* b) {
+// The host's sides of what crosses; each is no larger than its counterpart on the device. staged:
+// what enters and leaves the experts crosses too.
+Status size_host_sides(const Config& c, int rows, int logit_rows, bool staged, Buffers* b) {
   try {
     const int top_k = std::max(c.top_k, c.draft_top_k);
     b->host_ids.resize(area(rows, top_k));
@@ -102,6 +103,9 @@ Status size_host_sides(const Config& c, int rows, int logit_rows, Buffers* b) {
     b->draft_logits.resize(area(c.draft_block, c.vocab));
     b->draft_conf.resize(static_cast<size_t>(c.draft_block));
     b->draft_ids.resize(static_cast<size_t>(c.draft_block));
+    if (!staged) return {};
+    b->host_x.resize(area(rows, c.dim));
+    b->host_y.resize(area(rows, c.dim));
   } catch (const std::bad_alloc&) {
     return {Code::kOutOfMemory, "host buffers of a pass of " + std::to_string(rows) +
                                     " rows: cannot allocate their memory"};
@@ -162,12 +166,16 @@ Status Core::prepare_working_memory() {
   for (size_t r = 0; r < first.size(); r += static_cast<size_t>(config.hc_mult)) first[r] = 1.0f;
   first_copy = buffer_memory.take_copy(first.data(), first.size(), "stream");
   ROTA_RETURN_IF_ERROR(buffer_memory.status());
-  const int keys = config.window + std::max(config.index_topk, config.draft_block);
-  const int floats =
-      std::max({keys, buffers.pool_stride, config.experts, config.draft_experts, config.head_dim});
-  ROTA_RETURN_IF_ERROR(device.reserve_scratch(static_cast<size_t>(floats),
-                                              static_cast<size_t>(buffers.score_stride)));
-  return size_host_sides(config, rows, options.max_logit_rows, &buffers);
+  ScratchSizes scratch;
+  scratch.heads = config.heads, scratch.head_dim = config.head_dim;
+  scratch.keys = config.window + std::max(config.index_topk, config.draft_block);
+  scratch.index_heads = config.index_heads, scratch.index_head_dim = config.index_head_dim;
+  scratch.groups = buffers.score_stride, scratch.blocks = buffers.pool_stride;
+  scratch.experts = std::max(config.experts, config.draft_experts);
+  ROTA_RETURN_IF_ERROR(device.reserve_scratch(scratch));
+  // What was uploaded is there.
+  ROTA_RETURN_IF_ERROR(device.status());
+  return size_host_sides(config, rows, options.max_logit_rows, !device.in_host_memory(), &buffers);
 }
 
 void Core::linear(const Matrix& w, DevPtr<const float> x, int rows, DevPtr<float> y) {

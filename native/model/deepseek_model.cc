@@ -70,6 +70,7 @@ Status DeepSeekModel::forward(std::span<const int> tokens, PassKind kind, Routed
     ROTA_RETURN_IF_ERROR(run_layer(layer, first, rows, experts));
   first_logit_row_ = first_logit_row;
   read_head(core_, rows, first_logit_row);
+  ROTA_RETURN_IF_ERROR(core_.device.status());
   position_ = first + rows;
   core_.last_first = first;
   core_.last_rows = rows;
@@ -115,6 +116,7 @@ Status DeepSeekModel::commit_draft_context(int rows) {
   core_.dense_bytes = &core_.counters.draft_dense_bytes;
   core_.caches.draft.wrote_up_to(draft_position_ + rows);
   extend_draft_context(core_, draft_position_, rows);
+  ROTA_RETURN_IF_ERROR(core_.device.status());
   draft_position_ += rows;
   return {};
 }
@@ -134,6 +136,7 @@ Status DeepSeekModel::draft(int next_token, int depth, RoutedExperts& draft_expe
   }
   core_.dense_bytes = &core_.counters.draft_dense_bytes;
   ROTA_RETURN_IF_ERROR(run_draft(core_, next_token, position_, depth, draft_experts, picker));
+  ROTA_RETURN_IF_ERROR(core_.device.status());
   const Buffers& b = core_.buffers;
   *out = {depth, b.draft_ids.data(), b.draft_conf.data(), b.draft_logits.data()};
   return {};

@@ -47,6 +47,14 @@ class DeviceMemory {
     return out;
   }
 
+  // A copy of a matrix's blocks, in the device's own layout.
+  Matrix take_matrix(Format format, int out, int in, const uint8_t* host, size_t bytes,
+                     const char* what) {
+    Matrix w{format, out, in, take_copy(host, bytes, what), bytes};
+    if (w.data) device_->lay_out(w);
+    return w;
+  }
+
   const Status& status() const { return status_; }
   size_t bytes() const { return bytes_; }
 

@@ -18,6 +18,7 @@ class ResidentExperts final : public RoutedExperts {
   void begin_pass(PassKind, int) override {}
   const float* selection_bias(int) override { return nullptr; }
   void hint(int, int, int, const int*) override {}
+  bool computes_on_host() const override { return true; }
   Status run(int layer, int rows, int top_k, const int* ids, const float* weights, const float* x,
              float* y) override;
 

@@ -27,13 +27,17 @@ class RoutedExperts {
   // reading.
   virtual void hint(int layer, int rows, int top_k, const int* ids) = 0;
 
+  // Whether run() computes on the host: x and y are then host addresses, whatever the device is,
+  // and the model brings them there and back.
+  virtual bool computes_on_host() const { return false; }
+
   // y[rows, dim] = sum over the chosen experts, in the ORDER GIVEN (a row's sum is fp32, left to
   // right, starting at 0):
   //   y_r = sum_k w2_e( weight_rk * silu(min(w1_e x_r, L)) * clamp(w3_e x_r, -L, L) )       (V4.1
   //   reference 2.10)
-  // x[rows, dim] and y are addresses on the model's device; ids[rows, top_k] and weights[rows,
-  // top_k] are on the host. With activation quantisation x is already rounded; the placement rounds
-  // what enters w2. Row-invariant: a row's bits depend on that row alone.
+  // x[rows, dim] and y are addresses on the model's device (or see above); ids[rows, top_k] and
+  // weights[rows, top_k] are on the host. With activation quantisation x is already rounded; the
+  // placement rounds what enters w2. Row-invariant: a row's bits depend on that row alone.
   virtual Status run(int layer, int rows, int top_k, const int* ids, const float* weights,
                      const float* x, float* y) = 0;
 };

@@ -27,6 +27,7 @@ struct TestOptions {
   bool act_quant = false;
   KvKind kv = KvKind::kF32;
   int expert_step = 0;
+  Device* device = nullptr;  // outlives the sequence; null: the host, alone or with the threads
 };
 
 // Ends the test when something fails that the test is not about.
@@ -50,7 +51,7 @@ class TestSequence {
 
  private:
   std::unique_ptr<ThreadPool> pool_;
-  std::unique_ptr<Device> device_;
+  std::unique_ptr<Device> host_;
   ResidentExperts experts_, draft_experts_;
   std::unique_ptr<DeepSeekModel> model_;
 };

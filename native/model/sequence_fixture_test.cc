@@ -48,7 +48,7 @@ TestSequence::TestSequence(WeightSource& source, const TestOptions& options)
     : pool_(options.threads > 0 ? std::make_unique<ThreadPool>(
                                       ThreadPoolOptions{.threads = options.threads, .pin = false})
                                 : nullptr),
-      device_(make_host_device(pool_.get())),
+      host_(make_host_device(pool_.get())),
       experts_(source, ResidentExperts::Which::kTarget, options.act_quant),
       draft_experts_(source, ResidentExperts::Which::kDraft, options.act_quant) {
   ModelOptions model_options;
@@ -59,7 +59,8 @@ TestSequence::TestSequence(WeightSource& source, const TestOptions& options)
   model_options.expert_step = options.expert_step;
   model_options.kv_quant = options.kv_quant;
   model_options.act_quant = options.act_quant;
-  model_ = std::make_unique<DeepSeekModel>(source, *device_, model_options);
+  Device& device = options.device != nullptr ? *options.device : *host_;
+  model_ = std::make_unique<DeepSeekModel>(source, device, model_options);
   const Status status = model_->prepare();
   ROTA_CHECK(status.ok(), status.message());
 }

@@ -96,16 +96,32 @@ void download_ids(Core& core, const MoeSite& site, int rows) {
 // A row's experts know no other row, so a cut between rows changes no bit: only how often an expert
 // is read and how much scratch there must be.
 Status run_in_steps(Core& core, const MoeSite& site, int rows, RoutedExperts& routed,
-                    DevPtr<const float> in) {
+                    const float* x, float* y) {
   const auto dim = static_cast<size_t>(core.config.dim), top_k = static_cast<size_t>(site.top_k);
   Buffers& b = core.buffers;
   for (int done = 0; done < rows; done += core.expert_step) {
     const auto row = static_cast<size_t>(done);
     ROTA_RETURN_IF_ERROR(routed.run(site.layer, std::min(core.expert_step, rows - done), site.top_k,
                                     b.host_ids.data() + row * top_k,
-                                    b.host_weights.data() + row * top_k, (in + row * dim).address(),
-                                    (b.y + row * dim).address()));
+                                    b.host_weights.data() + row * top_k, x + row * dim,
+                                    y + row * dim));
   }
+  return {};
+}
+
+// The same where the experts are.
+Status run_experts(Core& core, const MoeSite& site, int rows, RoutedExperts& routed,
+                   DevPtr<const float> in) {
+  Buffers& b = core.buffers;
+  if (!routed.computes_on_host() || core.device.in_host_memory()) {
+    return run_in_steps(core, site, rows, routed, in.address(), b.y.address());
+  }
+  const size_t bytes =
+      static_cast<size_t>(rows) * static_cast<size_t>(core.config.dim) * sizeof(float);
+  core.device.download(b.host_x.data(), in.address(), bytes);
+  ROTA_RETURN_IF_ERROR(core.device.status());
+  ROTA_RETURN_IF_ERROR(run_in_steps(core, site, rows, routed, b.host_x.data(), b.host_y.data()));
+  core.device.upload(b.y.address(), b.host_y.data(), bytes);
   return {};
 }
 
@@ -149,7 +165,7 @@ Status mixture_of_experts(Core& core, const MoeSite& site, int rows, RoutedExper
   ask_router(core, site, bias, rows);
   const DevPtr<const float> in = core.as_quantised_input(b.x, rows, c.dim);
   const int64_t start = now_ns();
-  const Status status = run_in_steps(core, site, rows, routed, in);
+  const Status status = run_experts(core, site, rows, routed, in);
   *experts_ns += static_cast<uint64_t>(now_ns() - start);
   ROTA_RETURN_IF_ERROR(status);
   add_shared_expert(core, site.w, in, rows);

@@ -25,7 +25,7 @@ class Placer {
       made = transcoded(format, data, Format::kF32, weights);
       format = Format::kF32, data = made.data(), size = made.size();
     }
-    return {format, out, in, memory_.take_copy(data, size, role_suffix(role)), size};
+    return memory_.take_matrix(format, out, in, data, size, role_suffix(role));
   }
   DevVector vector(Role role, int layer) const {
     const WeightTensor& t = tensor(role, layer);

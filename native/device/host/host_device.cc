@@ -25,6 +25,8 @@ class HostDevice final : public Device {
   explicit HostDevice(ThreadPool* pool) : split_(pool) {}
 
   const char* name() const override { return "host"; }
+  bool in_host_memory() const override { return true; }
+  Status status() const override { return {}; }
 
   Result<void*> allocate(size_t bytes, const char* what) override {
     void* memory = nullptr;
@@ -37,6 +39,7 @@ class HostDevice final : public Device {
     return memory;
   }
   void release(void* address) override { std::free(address); }
+  void lay_out(Matrix&) override {}
   void upload(void* device, const void* host, size_t bytes) override {
     std::memcpy(device, host, bytes);
   }
@@ -45,11 +48,10 @@ class HostDevice final : public Device {
     std::memcpy(host, device, bytes);
   }
 
-  Status reserve_scratch(size_t floats, size_t ints) override {
-    if (split_.reserve(floats, ints)) return Status();
-    return Status(Code::kOutOfMemory, "scratch of a row: cannot allocate " +
-                                          std::to_string(split_.reserve_bytes(floats, ints)) +
-                                          " bytes of memory");
+  Status reserve_scratch(const ScratchSizes& sizes) override {
+    const auto floats = static_cast<size_t>(
+        std::max({sizes.keys, sizes.blocks, sizes.experts, sizes.head_dim, sizes.index_head_dim}));
+    return split_.reserve(floats, static_cast<size_t>(sizes.groups));
   }
 
   void linear(const Matrix& w, DevPtr<const float> x, int rows, DevPtr<float> y) override {
@@ -140,10 +142,8 @@ class HostDevice final : public Device {
     });
   }
   void hc_copy(DevPtr<const float> x, int rows, int mult, int dim, DevPtr<float> h) override {
-    for (int r = 0; r < rows; ++r) {
-      for (int j = 0; j < mult; ++j)
-        std::copy_n(x.address() + at(r, dim), dim, h.address() + at(r * mult + j, dim));
-    }
+    for (int i = 0; i < rows * mult; ++i)
+      std::copy_n(x.address() + at(i / mult, dim), dim, h.address() + at(i, dim));
   }
 
   void ring_write(DevPtr<const float> x, int rows, int dim, int first_position, DevPtr<float> ring,

@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <functional>
 #include <new>
+#include <string>
 #include <vector>
 
+#include "base/status.h"
 #include "base/thread_pool.h"
 
 namespace rota {
@@ -34,20 +36,19 @@ class TaskSplitter {
   }
 
   // Sizes every task's scratch, so that none grows inside a task: an exception there would leave
-  // other threads in it. False when memory is refused.
-  bool reserve(size_t floats, size_t ints) {
+  // other threads in it.
+  Status reserve(size_t floats, size_t ints) {
     try {
       for (Scratch& scratch : scratch_) {
         grown(scratch.floats, floats);
         grown(scratch.ints, ints);
       }
-      return true;
+      return {};
     } catch (const std::bad_alloc&) {
-      return false;
+      const size_t bytes = scratch_.size() * (floats * sizeof(float) + ints * sizeof(int));
+      return {Code::kOutOfMemory,
+              "scratch of a row: cannot allocate " + std::to_string(bytes) + " bytes of memory"};
     }
-  }
-  size_t reserve_bytes(size_t floats, size_t ints) const {
-    return scratch_.size() * (floats * sizeof(float) + ints * sizeof(int));
   }
 
   // Grown to the largest size ever asked of a task, then kept.

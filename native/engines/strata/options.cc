@@ -42,6 +42,21 @@ Setter kv_kind(KvKind& target) {
   };
 }
 
+Setter device(StrataOptions& o) {
+  return [&o](const std::string& value) {
+    o.cuda.reset();
+    if (value.rfind("cuda:", 0) == 0) {
+      const Result<int> index = parse_int(value.substr(5), 0, 1023);
+      if (index.ok()) o.cuda = index.value();
+    }
+    if (!o.cuda && value != "host") {
+      return Status(Code::kUsage, "\"" + value + "\" is unknown: host or cuda:N");
+    }
+    o.device = value;
+    return Status();
+  };
+}
+
 std::vector<Flag> model_flags(StrataOptions& o) {
   return {
       {"--model", "PATH", "GGUF file; of a split model its first shard", text(o.model)},
@@ -49,7 +64,8 @@ std::vector<Flag> model_flags(StrataOptions& o) {
        "Engram tables of rota-model extract-engram (default: MODEL's own, else its stem + "
        ".engram.gguf)",
        text(o.engram)},
-      {"--device", "NAME", "host (default)", text(o.device)},
+      {"--device", "NAME",
+       "host, or cuda:N for the dense half on NVIDIA GPU number N (default host)", device(o)},
       {"--ctx", "N", "positions a sequence can have (default 4096)", whole(o.ctx, 1, INT_MAX)},
       {"--prompt-batch",
        "N",
@@ -71,16 +87,6 @@ std::vector<Flag> model_flags(StrataOptions& o) {
        on_off(o.act_quant)},
       {"--ledger", "FILE", "write one JSON line a decode pass", text(o.ledger)},
   };
-}
-
-Status check_device(const std::string& device) {
-  if (device == "host") return Status();
-  if (device.rfind("cuda", 0) == 0) {
-    return Status(Code::kLoad, "--device " + device +
-                                   ": no CUDA device: this build computes on the host only; use "
-                                   "--device host");
-  }
-  return Status(Code::kUsage, "--device: \"" + device + "\" is unknown: host or cuda:N");
 }
 
 }  // namespace
@@ -144,7 +150,6 @@ Result<ParsedOptions> parse_strata_options(std::span<const char* const> argument
     return Status(Code::kUsage, "--prompt-bias needs --route-bias D or --route-bias-file D");
   }
   if (const char* root = environment("ROTA_MEMORY_ROOT"); root != nullptr) o.memory_root = root;
-  ROTA_RETURN_IF_ERROR(check_device(o.device));
   return parsed;
 }
 

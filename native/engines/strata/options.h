@@ -23,7 +23,8 @@ struct ShareValue {
 struct StrataOptions {
   std::string model, draft, engram, device = "host", rank_file, ledger, draft_oracle, dump_routes;
   std::string keep_file, dump_draft_counts;
-  int keep = 0;  // of a draft stage's experts, the heaviest by keep_file; 0 = all
+  std::optional<int> cuda;  // the GPU that `device` names; absent: the host
+  int keep = 0;             // of a draft stage's experts, the heaviest by keep_file; 0 = all
   MachineOptions machine;
   SizeValue slots = SizeValue::share_of_all(0.25);  // of all routed experts
   SizeValue arena = SizeValue::share_of_all(1);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "device/cuda/cuda_device.h"
 #include "device/host/host_device.h"
 #include "engines/refused_memory.h"
 
@@ -25,6 +26,11 @@ Result<std::unique_ptr<StrataEngine>> StrataEngine::load(const StrataOptions& op
 }
 
 Status StrataEngine::load_all(const EngineProgress& progress) {
+  if (options_.cuda) {
+    auto device = make_cuda_device(*options_.cuda);
+    if (!device.ok()) return device.status().with_context("--device " + options_.device);
+    device_ = std::move(device).value();
+  }
   ROTA_ASSIGN_OR_RETURN(pool_options_, prepare_machine(options_.machine));
   ROTA_RETURN_IF_ERROR(open());
   ROTA_RETURN_IF_ERROR(choose_depth());
@@ -151,7 +157,7 @@ Status StrataEngine::load_parts(const TieredOptions& tiers, const EngineProgress
   if (!progress(0, total)) return stopped;
 
   threads_ = std::make_unique<ThreadPool>(pool_options_);
-  device_ = make_host_device(threads_.get());
+  if (device_ == nullptr) device_ = make_host_device(threads_.get());
   ROTA_ASSIGN_OR_RETURN(model_, Model::load(*weights_, *device_, model_options()));
   loaded_bytes_ = dense;
   if (!progress(loaded_bytes_, total)) return stopped;

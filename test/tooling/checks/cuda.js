@@ -8,7 +8,8 @@ import { runLogged } from '../../../bin/setup/command.js';
 import { buildFailure, jobs } from '../../../bin/setup/native.js';
 
 /** What is built of the preset: all that has device code, and the programs that choose a device. */
-const TESTS = ['device_cuda_test'];
+const TESTS = ['device_cuda_test', 'model_cuda_test'];
+const PROGRAMS = ['rota-strata', 'rota-bench'];
 const NVCC = '/usr/local/cuda/bin/nvcc';
 
 /** @param {NodeJS.ProcessEnv} env */
@@ -36,7 +37,7 @@ export async function cuda(root, progress) {
     ...(headers === undefined ? [] : [`-DROTA_HEADERS_DIR=${headers}`]),
   ];
   const count = jobs({ cores: availableParallelism(), freeBytes: freemem() });
-  const build = ['cmake', '--build', folder, '-j', String(count), '--target', ...TESTS];
+  const build = ['cmake', '--build', folder, '-j', String(count), '--target', ...TESTS, ...PROGRAMS];
   for (const argv of isConfigured ? [build] : [configure, build]) {
     const { code, tail } = await runLogged(argv, { cwd: native, log, onLine: progress });
     if (code !== 0) return { passed: 0, failures: buildFailure(tail, code, log).split('\n') };
@@ -64,6 +65,9 @@ function runTests(folder) {
     const lines = stdout.split('\n').filter((line) => /ERROR: |TEST CASE:/.test(line));
     failures.push(`${test} ended with ${status}`, ...lines.slice(0, 20), ...stderr.split('\n').slice(-5));
   }
-  const note = [`${TESTS.length} built`, ...[...waived].map((why) => `tests waived: ${why}`)].join('; ');
+  const note = [
+    `${TESTS.length + PROGRAMS.length} programs`,
+    ...[...waived].map((why) => `tests waived: ${why}`),
+  ].join('; ');
   return { passed: Math.max(passed, failures.length === 0 ? 1 : 0), failures, note };
 }

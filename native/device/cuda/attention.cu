@@ -1,0 +1,238 @@
+// Two kernels: parts of the keys with their own softmax, and the sum of a row's parts with the
+// sink.
+#include "device/cuda/attention.cuh"
+
+#include <algorithm>
+
+#include "device/cuda/key_at.cuh"
+#include "device/cuda/reduce.cuh"
+
+namespace rota {
+namespace {
+
+using gpu::Keys;
+
+constexpr int kHeadsABlock = 8;  // a warp each
+constexpr int kKeysAtOnce = 4;   // whose scores are summed side by side
+constexpr int kTile = 16;        // keys held decoded in shared memory
+constexpr int kThreads = kHeadsABlock * kWarp;
+constexpr float kBelowAllScores = -1e30f;  // the reference's first maximum
+
+struct AttentionShape {
+  AttentionArgs args;
+  Keys ring, listed;
+  int parts;      // of the longest row
+  float* values;  // [rows, heads, parts, head_dim], not yet divided
+  float* maxima;  // [rows, heads, parts]
+  float* sums;    // [rows, heads, parts]
+};
+
+__device__ int end_of(const AttentionArgs& args, int row) {
+  return args.first_position + (args.causal ? row + 1 : 0);
+}
+
+__device__ int keys_of_row(const AttentionArgs& args, int row) {
+  const int listed = args.list ? args.list_count.address()[row] : 0;
+  return min(end_of(args, row), args.window) + args.block_rows + listed;
+}
+
+// Channel d of the row's key number `index` in the order of summation.
+__device__ float key_value(const AttentionShape& shape, int row, int index, int d) {
+  const AttentionArgs& args = shape.args;
+  const int end = end_of(args, row), in_window = min(end, args.window);
+  if (index < in_window) {
+    return gpu::key_at(shape.ring, static_cast<size_t>((end - in_window + index) % args.ring_slots),
+                       d);
+  }
+  index -= in_window;
+  if (index < args.block_rows) {
+    return args.block.address()[static_cast<size_t>(index) * static_cast<size_t>(args.head_dim) +
+                                static_cast<size_t>(d)];
+  }
+  const int group =
+      args.list.address()[static_cast<size_t>(row) * static_cast<size_t>(args.list_stride) +
+                          static_cast<size_t>(index - args.block_rows)];
+  return gpu::key_at(shape.listed, static_cast<size_t>(group), d);
+}
+
+// Channels of a lane: lane, lane + 32, ..
+template <int kChannels>
+struct HeadState {
+  float q[kChannels], out[kChannels];
+  float largest = kBelowAllScores, total = 0;
+
+  // The keys at `tile` [count, dim], count at most kKeysAtOnce; all lanes have the scores.
+  __device__ void add(const float* tile, int count, int dim, int lane, float scale) {
+    float score[kKeysAtOnce];
+    float best = largest;
+#pragma unroll
+    for (int k = 0; k < kKeysAtOnce; ++k) {
+      float sum = 0;
+      if (k < count) {
+#pragma unroll
+        for (int c = 0; c < kChannels; ++c) {
+          const int d = lane + c * kWarp;
+          if (d < dim) sum = fmaf(q[c], tile[k * dim + d], sum);
+        }
+      }
+      score[k] = warp_sum(sum) * scale;
+      if (k < count) best = fmaxf(best, score[k]);
+    }
+    const float shrink = expf(largest - best);
+    largest = best;
+    total *= shrink;
+#pragma unroll
+    for (int c = 0; c < kChannels; ++c) out[c] *= shrink;
+#pragma unroll
+    for (int k = 0; k < kKeysAtOnce; ++k) {
+      if (k >= count) break;
+      const float weight = expf(score[k] - largest);
+      total += weight;
+#pragma unroll
+      for (int c = 0; c < kChannels; ++c) {
+        const int d = lane + c * kWarp;
+        if (d < dim) out[c] = fmaf(weight, tile[k * dim + d], out[c]);
+      }
+    }
+  }
+};
+
+// blockIdx: x part, y heads, z row.
+template <int kChannels>
+__global__ void __launch_bounds__(kThreads) part_kernel(const AttentionShape shape) {
+  extern __shared__ float tile[];  // [kTile, head_dim]
+  const AttentionArgs& args = shape.args;
+  const int row = static_cast<int>(blockIdx.z), part = static_cast<int>(blockIdx.x);
+  const int lane = static_cast<int>(threadIdx.x) % kWarp, dim = args.head_dim;
+  const int head =
+      static_cast<int>(blockIdx.y) * kHeadsABlock + static_cast<int>(threadIdx.x) / kWarp;
+  const int first = part * kKeysAPart, last = min(keys_of_row(args, row), first + kKeysAPart);
+  if (first >= last) return;  // the whole block
+  const bool works = head < args.heads;
+  const size_t at =
+      static_cast<size_t>(row) * static_cast<size_t>(args.heads) + static_cast<size_t>(head);
+  HeadState<kChannels> state;
+#pragma unroll
+  for (int c = 0; c < kChannels; ++c) {
+    const int d = lane + c * kWarp;
+    state.q[c] = works && d < dim
+                     ? args.q.address()[at * static_cast<size_t>(dim) + static_cast<size_t>(d)]
+                     : 0.f;
+    state.out[c] = 0;
+  }
+  for (int begin = first; begin < last; begin += kTile) {
+    const int count = min(kTile, last - begin);
+    __syncthreads();
+    for (int i = static_cast<int>(threadIdx.x); i < count * dim; i += kThreads) {
+      tile[i] = key_value(shape, row, begin + i / dim, i % dim);
+    }
+    __syncthreads();
+    if (!works) continue;
+    for (int k = 0; k < count; k += kKeysAtOnce) {
+      state.add(tile + k * dim, min(kKeysAtOnce, count - k), dim, lane, args.scale);
+    }
+  }
+  if (!works) return;
+  const size_t out = at * static_cast<size_t>(shape.parts) + static_cast<size_t>(part);
+  if (lane == 0) {
+    shape.maxima[out] = state.largest;
+    shape.sums[out] = state.total;
+  }
+#pragma unroll
+  for (int c = 0; c < kChannels; ++c) {
+    const int d = lane + c * kWarp;
+    if (d < dim)
+      shape.values[out * static_cast<size_t>(dim) + static_cast<size_t>(d)] = state.out[c];
+  }
+}
+
+// blockIdx: x head, y row; threads stride over channels. Parts are added in order.
+__global__ void sum_kernel(const AttentionShape shape) {
+  const AttentionArgs& args = shape.args;
+  const int row = static_cast<int>(blockIdx.y), head = static_cast<int>(blockIdx.x);
+  const size_t dim = static_cast<size_t>(args.head_dim),
+               at = static_cast<size_t>(row) * static_cast<size_t>(args.heads) +
+                    static_cast<size_t>(head);
+  const int keys = keys_of_row(args, row), parts = (keys + kKeysAPart - 1) / kKeysAPart;
+  const size_t first = at * static_cast<size_t>(shape.parts);
+  float largest = kBelowAllScores;
+  for (int p = 0; p < parts; ++p) largest = fmaxf(largest, shape.maxima[first + p]);
+  float total = 0;
+  for (int p = 0; p < parts; ++p) {
+    total = fmaf(shape.sums[first + p], expf(shape.maxima[first + p] - largest), total);
+  }
+  const float denominator = total + expf(args.sinks.address()[head] - largest);
+  for (size_t d = threadIdx.x; d < dim; d += blockDim.x) {
+    float sum = 0;
+    for (int p = 0; p < parts; ++p) {
+      sum = fmaf(shape.values[(first + p) * dim + d], expf(shape.maxima[first + p] - largest), sum);
+    }
+    // Without a key there is no value, whatever the sink.
+    args.out.address()[at * dim + d] = parts == 0 ? 0.f : sum / denominator;
+  }
+}
+
+int most_parts(const AttentionArgs& args) {
+  const int keys = args.window + args.block_rows + (args.list ? args.list_stride : 0);
+  return std::max(1, (keys + kKeysAPart - 1) / kKeysAPart);
+}
+
+template <int kChannels>
+void launch_parts(cudaStream_t stream, const AttentionShape& shape) {
+  const AttentionArgs& args = shape.args;
+  const dim3 blocks(static_cast<unsigned>(shape.parts),
+                    static_cast<unsigned>((args.heads + kHeadsABlock - 1) / kHeadsABlock),
+                    static_cast<unsigned>(args.rows));
+  const size_t shared =
+      static_cast<size_t>(kTile) * static_cast<size_t>(args.head_dim) * sizeof(float);
+  part_kernel<kChannels><<<blocks, kThreads, shared, stream>>>(shape);
+}
+
+void launch_band(cudaStream_t stream, const AttentionArgs& args, float* scratch) {
+  const size_t cells = static_cast<size_t>(args.rows) * static_cast<size_t>(args.heads) *
+                       static_cast<size_t>(most_parts(args));
+  AttentionShape shape{args,
+                       gpu::keys_of(args.ring),
+                       gpu::keys_of(args.listed_keys),
+                       most_parts(args),
+                       scratch + 2 * cells,
+                       scratch,
+                       scratch + cells};
+  if (args.head_dim <= 2 * kWarp) {
+    launch_parts<2>(stream, shape);
+  } else if (args.head_dim <= 4 * kWarp) {
+    launch_parts<4>(stream, shape);
+  } else {
+    launch_parts<kMostHeadDim / kWarp>(stream, shape);
+  }
+  const dim3 blocks(static_cast<unsigned>(args.heads), static_cast<unsigned>(args.rows));
+  sum_kernel<<<blocks, 128, 0, stream>>>(shape);
+}
+
+}  // namespace
+
+size_t attention_scratch_floats(int heads, int head_dim, int keys) {
+  const int parts = std::max(1, (keys + kKeysAPart - 1) / kKeysAPart);
+  return static_cast<size_t>(kAttentionRows) * static_cast<size_t>(heads) *
+         static_cast<size_t>(parts) * static_cast<size_t>(head_dim + 2);
+}
+
+void launch_attention(cudaStream_t stream, const AttentionArgs& args, float* scratch) {
+  const size_t width = static_cast<size_t>(args.heads) * static_cast<size_t>(args.head_dim);
+  for (int done = 0; done < args.rows; done += kAttentionRows) {
+    const size_t row = static_cast<size_t>(done);
+    AttentionArgs band = args;
+    band.rows = std::min(kAttentionRows, args.rows - done);
+    // A row that is not causal sees up to first_position, whichever it is.
+    band.first_position += args.causal ? done : 0;
+    band.q = args.q + row * width;
+    band.out = args.out + row * width;
+    if (args.list) {
+      band.list = args.list + row * static_cast<size_t>(args.list_stride);
+      band.list_count = args.list_count + row;
+    }
+    launch_band(stream, band, scratch);
+  }
+}
+
+}  // namespace rota

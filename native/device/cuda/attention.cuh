@@ -1,0 +1,22 @@
+// Attention over ring, block and listed keys on the GPU (AttentionArgs says which, in which order).
+// Owns how keys are cut into parts that are computed side by side.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "device/device.h"
+
+namespace rota {
+
+inline constexpr int kMostHeadDim = 512;
+// Keys of one part: consecutive in the order of summation, from the row's first on, so that a row's
+// parts are its own.
+inline constexpr int kKeysAPart = 64;
+// Rows that are computed at once; more take turns.
+inline constexpr int kAttentionRows = 16;
+
+// Floats of scratch for rows of at most `keys` keys.
+size_t attention_scratch_floats(int heads, int head_dim, int keys);
+void launch_attention(cudaStream_t stream, const AttentionArgs& args, float* scratch);
+
+}  // namespace rota

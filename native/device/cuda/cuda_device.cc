@@ -1,0 +1,228 @@
+// Every operation of the interface, handed to its kernels on the device's one stream.
+#include "device/cuda/cuda_device.h"
+
+#include "base/check.h"
+#include "device/cuda/attention.cuh"
+#include "device/cuda/cuda_stream.cuh"
+#include "device/cuda/hyper_connection.cuh"
+#include "device/cuda/key_codes.cuh"
+#include "device/cuda/linear.cuh"
+#include "device/cuda/matrix_layout.cuh"
+#include "device/cuda/router.cuh"
+#include "device/cuda/row_ops.cuh"
+#include "device/cuda/selection.cuh"
+#include "device/cuda/transfers.cuh"
+
+namespace rota {
+namespace {
+
+Status beyond(const char* what, int64_t value, int64_t most) {
+  return {Code::kLoad, std::string("the CUDA device computes ") + what + " of at most " +
+                           std::to_string(most) + ", not " + std::to_string(value) +
+                           "; use --device host"};
+}
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(std::unique_ptr<CudaStream> stream, std::unique_ptr<Transfers> transfers)
+      : name_("cuda:" + std::to_string(stream->index()) + " " + stream->device_name()),
+        stream_(std::move(stream)),
+        transfers_(std::move(transfers)) {}
+  ~CudaDevice() override { stream_->release(scratch_); }
+
+  const char* name() const override { return name_.c_str(); }
+  bool in_host_memory() const override { return false; }
+  Status status() const override { return stream_->status(); }
+
+  Result<void*> allocate(size_t bytes, const char* what) override {
+    return stream_->allocate(bytes, what);
+  }
+  void release(void* address) override { stream_->release(address); }
+  void upload(void* device, const void* host, size_t bytes) override {
+    transfers_->upload(device, host, bytes);
+  }
+  void copy(void* to, const void* from, size_t bytes) override {
+    CUDA_CHECK(*stream_,
+               cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_->use()));
+  }
+  void download(void* host, const void* device, size_t bytes) override {
+    transfers_->download(host, device, bytes);
+  }
+
+  Status reserve_scratch(const ScratchSizes& sizes) override {
+    if (sizes.head_dim > kMostHeadDim) return beyond("heads", sizes.head_dim, kMostHeadDim);
+    if (sizes.experts > kMostExperts) return beyond("experts", sizes.experts, kMostExperts);
+    const size_t shared = index_scores_shared_bytes(sizes.index_heads, sizes.index_head_dim);
+    if (shared > kMostSharedBytes) {
+      return beyond("index queries, in bytes,", static_cast<int64_t>(shared),
+                    static_cast<int64_t>(kMostSharedBytes));
+    }
+    const size_t floats = attention_scratch_floats(sizes.heads, sizes.head_dim, sizes.keys);
+    if (floats <= scratch_floats_) return {};
+    stream_->release(scratch_);
+    scratch_ = nullptr, scratch_floats_ = 0;
+    ROTA_ASSIGN_OR_RETURN(void* memory,
+                          stream_->allocate(floats * sizeof(float), "attention scratch"));
+    scratch_ = static_cast<float*>(memory);
+    scratch_floats_ = floats;
+    return {};
+  }
+
+  void lay_out(Matrix& w) override {
+    if (!can_group(w)) return;
+    launch_group(stream_->use(), w);
+    stream_->note_launch("lay_out");
+    w.layout = MatrixLayout::kGrouped;
+  }
+
+  void linear(const Matrix& w, DevPtr<const float> x, int rows, DevPtr<float> y) override {
+    launch_linear(stream_->use(), w, 1, x.address(), rows, y.address());
+    stream_->note_launch("linear");
+  }
+  void grouped_linear(const Matrix& w, int groups, DevPtr<const float> x, int rows,
+                      DevPtr<float> y) override {
+    launch_linear(stream_->use(), w, groups, x.address(), rows, y.address());
+    stream_->note_launch("grouped_linear");
+  }
+  void gather(const Matrix& table, const int* ids, int n, DevPtr<float> y) override {
+    launch_gather(stream_->use(), table, ids, n, y.address());
+    stream_->note_launch("gather");
+  }
+
+  void rms(DevPtr<const float> x, DevPtr<const float> w, int rows, int n, float eps,
+           DevPtr<float> y) override {
+    launch_rms(stream_->use(), x.address(), w.address(), rows, n, eps, y.address());
+    stream_->note_launch("rms");
+  }
+  void rope(DevPtr<float> x, int rows, int heads, int dim, DevPtr<const float> freq, int pairs,
+            int first_position, int step, bool inverse) override {
+    launch_rope(stream_->use(), x.address(), rows, heads, dim, freq.address(), pairs,
+                first_position, step, inverse);
+    stream_->note_launch("rope");
+  }
+  void fake_quant(FakeQuant kind, DevPtr<float> x, size_t count) override {
+    launch_fake_quant(stream_->use(), kind, x.address(), count);
+    stream_->note_launch("fake_quant");
+  }
+
+  void hc_coefficients(const HcParams& params, DevPtr<const float> h, int dim,
+                       DevPtr<const float> mix, DevPtr<const float> base, DevPtr<const float> scale,
+                       int rows, DevPtr<float> pre, DevPtr<float> post,
+                       DevPtr<float> comb) override {
+    ROTA_CHECK(params.mult <= kMostHcCopies, "copies", params.mult);
+    launch_hc_coefficients(stream_->use(), params, h.address(), dim, mix.address(), base.address(),
+                           scale.address(), rows, pre.address(), post.address(), comb.address());
+    stream_->note_launch("hc_coefficients");
+  }
+  void hc_collapse(DevPtr<const float> h, DevPtr<const float> m, int rows, int mult, int dim,
+                   DevPtr<float> x) override {
+    launch_hc_collapse(stream_->use(), h.address(), m.address(), rows, mult, dim, x.address());
+    stream_->note_launch("hc_collapse");
+  }
+  void hc_expand(DevPtr<float> h, DevPtr<const float> y, DevPtr<const float> post,
+                 DevPtr<const float> comb, int rows, int mult, int dim) override {
+    ROTA_CHECK(mult <= kMostHcCopies, "copies", mult);
+    launch_hc_expand(stream_->use(), h.address(), y.address(), post.address(), comb.address(), rows,
+                     mult, dim);
+    stream_->note_launch("hc_expand");
+  }
+  void hc_mean(DevPtr<const float> h, int rows, int mult, int dim, DevPtr<float> out,
+               int out_stride) override {
+    launch_hc_mean(stream_->use(), h.address(), rows, mult, dim, out.address(), out_stride);
+    stream_->note_launch("hc_mean");
+  }
+  void hc_copy(DevPtr<const float> x, int rows, int mult, int dim, DevPtr<float> h) override {
+    launch_hc_copy(stream_->use(), x.address(), rows, mult, dim, h.address());
+    stream_->note_launch("hc_copy");
+  }
+
+  void ring_write(DevPtr<const float> x, int rows, int dim, int first_position, DevPtr<float> ring,
+                  int slots) override {
+    launch_ring_write(stream_->use(), x.address(), rows, dim, first_position, ring.address(),
+                      slots);
+    stream_->note_launch("ring_write");
+  }
+  void store_keys(DevPtr<const float> x, int rows, int first, const KeyRows& keys,
+                  int slots) override {
+    launch_store_keys(stream_->use(), x.address(), rows, first, keys, slots);
+    stream_->note_launch("store_keys");
+  }
+  void compress(DevPtr<const float> kv_ring, DevPtr<const float> gate_ring, int slots, int ratio,
+                int first_group, int groups, int dim, DevPtr<float> out) override {
+    launch_compress(stream_->use(), kv_ring.address(), gate_ring.address(), slots, ratio,
+                    first_group, groups, dim, out.address());
+    stream_->note_launch("compress");
+  }
+  void attention(const AttentionArgs& args) override {
+    const int keys = args.window + args.block_rows + (args.list ? args.list_stride : 0);
+    ROTA_CHECK(attention_scratch_floats(args.heads, args.head_dim, keys) <= scratch_floats_,
+               "scratch for keys", keys, "heads", args.heads);
+    launch_attention(stream_->use(), args, scratch_);
+    stream_->note_launch("attention");
+  }
+
+  void index_scores(const IndexArgs& args) override {
+    launch_index_scores(stream_->use(), args);
+    stream_->note_launch("index_scores");
+  }
+  void candidate_pool(const IndexArgs& args, int block_size, int blocks, DevPtr<uint8_t> keep,
+                      int keep_stride) override {
+    launch_candidate_pool(stream_->use(), args, block_size, blocks, keep.address(), keep_stride);
+    stream_->note_launch("candidate_pool");
+  }
+  void select_groups(const IndexArgs& args, DevPtr<const uint8_t> keep, int keep_stride,
+                     int block_size, int top_k, DevPtr<int> list, int list_stride,
+                     DevPtr<int> list_count) override {
+    launch_select_groups(stream_->use(), args, keep.address(), keep_stride, block_size, top_k,
+                         list.address(), list_stride, list_count.address());
+    stream_->note_launch("select_groups");
+  }
+
+  void engram_gate(DevPtr<float> h, DevPtr<const float> kv, DevPtr<const float> q_weight,
+                   DevPtr<const float> k_weight, int rows, int mult, int dim, float eps) override {
+    launch_engram_gate(stream_->use(), h.address(), kv.address(), q_weight.address(),
+                       k_weight.address(), rows, mult, dim, eps);
+    stream_->note_launch("engram_gate");
+  }
+  void route(DevPtr<const float> logits, DevPtr<const float> bias,
+             DevPtr<const float> selection_bias, int rows, int experts, int top_k,
+             float route_scale, DevPtr<int> ids, DevPtr<float> weights) override {
+    ROTA_CHECK(experts <= kMostExperts && top_k <= experts, "experts", experts, "of them", top_k);
+    launch_route(stream_->use(), logits.address(), bias.address(), selection_bias.address(), rows,
+                 experts, top_k, route_scale, ids.address(), weights.address());
+    stream_->note_launch("route");
+  }
+  void swiglu(DevPtr<const float> gate, DevPtr<const float> up, size_t count, float limit,
+              DevPtr<float> out) override {
+    launch_swiglu(stream_->use(), gate.address(), up.address(), count, limit, out.address());
+    stream_->note_launch("swiglu");
+  }
+  void scale(DevPtr<float> x, size_t count, float factor) override {
+    launch_scale(stream_->use(), x.address(), count, factor);
+    stream_->note_launch("scale");
+  }
+  void add(DevPtr<const float> x, size_t count, DevPtr<float> y) override {
+    launch_add(stream_->use(), x.address(), count, y.address());
+    stream_->note_launch("add");
+  }
+
+ private:
+  std::string name_;
+  std::unique_ptr<CudaStream> stream_;
+  std::unique_ptr<Transfers> transfers_;
+  float* scratch_ = nullptr;
+  size_t scratch_floats_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> make_cuda_device(int index) {
+  ROTA_ASSIGN_OR_RETURN(std::unique_ptr<CudaStream> stream, CudaStream::open(index));
+  CUDA_CHECK(*stream, allow_index_scores());
+  if (!stream->status().ok()) return stream->status();
+  ROTA_ASSIGN_OR_RETURN(std::unique_ptr<Transfers> transfers, Transfers::open(*stream));
+  return std::unique_ptr<Device>(
+      std::make_unique<CudaDevice>(std::move(stream), std::move(transfers)));
+}
+
+}  // namespace rota

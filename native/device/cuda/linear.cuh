@@ -1,0 +1,23 @@
+// Matrix times 1..many rows on the GPU. Owns the one summation order of a dot product there.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "device/device.h"
+
+namespace rota {
+
+// THE ORDER. A row of weights is cut into stretches of 512, these into slices (a number that
+// follows from the matrix alone); a lane takes its four weights of each of a stretch's four words
+// by fused multiply-adds, ascending; lanes are added by a tree, slices in order. A row's bits
+// depend on that row, the weights and the matrix's shape: on no other row, and not on how many
+// there are.
+
+// y[r, o] = W[o] . x[r] for `groups` 1; else output o of group g = o / (out / groups) is of group g
+// of x [rows, groups, in].
+void launch_linear(cudaStream_t stream, const Matrix& w, int groups, const float* x, int rows,
+                   float* y);
+// y[i] = row ids[i] of the table, decoded. ids on the host.
+void launch_gather(cudaStream_t stream, const Matrix& table, const int* ids, int n, float* y);
+
+}  // namespace rota

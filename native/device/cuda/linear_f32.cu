@@ -1,0 +1,11 @@
+// The matrix-vector kernel for F32.
+#include "device/cuda/linear_kernel.cuh"
+#include "device/cuda/linear_words.cuh"
+
+namespace rota {
+
+void launch_linear_f32(cudaStream_t stream, const LinearArgs& args) {
+  gpu::launch_rows<gpu::F32Words>(stream, args);
+}
+
+}  // namespace rota

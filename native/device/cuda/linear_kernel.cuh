@@ -1,0 +1,110 @@
+// The matrix-vector kernel over a format's words. Device code alone.
+#pragma once
+
+#include "device/cuda/linear_shape.cuh"
+#include "device/cuda/reduce.cuh"
+#include "device/cuda/weight_words.cuh"
+
+namespace rota::gpu {
+
+// Adds what word q of the stretch at `begin` gives to sums[kRows]. x4: rows of float4.
+template <int kRows>
+__device__ __forceinline__ void add_word(float4 w, const float* x, size_t x_stride, int last_row,
+                                         float* sums) {
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    const size_t row = static_cast<size_t>(r < last_row ? r : last_row) * x_stride;
+    const float4 v = __ldg(reinterpret_cast<const float4*>(x + row));
+    sums[r] = fmaf(w.x, v.x, sums[r]);
+    sums[r] = fmaf(w.y, v.y, sums[r]);
+    sums[r] = fmaf(w.z, v.z, sums[r]);
+    sums[r] = fmaf(w.w, v.w, sums[r]);
+  }
+}
+
+// A warp has kOutputs neighbouring outputs of one group and one slice of their stretches; kRows
+// rows from blockIdx.y * kMostRowsAtOnce on, of which those behind the last compute it again.
+template <typename Words, int kRows, int kOutputs>
+__global__ void __launch_bounds__(kLinearWarps* kWarp) linear_kernel(const LinearArgs args) {
+  __shared__ float partial[kLinearWarps][kOutputs][kRows];
+  const int warp = static_cast<int>(threadIdx.x) / kWarp,
+            lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int slice = warp % args.slices, sets = kLinearWarps / args.slices;
+  const int first_row = static_cast<int>(blockIdx.y) * kMostRowsAtOnce;
+  const int last_row = args.rows - first_row - 1;
+  const int output = (static_cast<int>(blockIdx.x) * sets + warp / args.slices) * kOutputs;
+  float sums[kOutputs][kRows] = {};
+  if (output < args.out) {
+    const float* x =
+        args.x + static_cast<size_t>(first_row) * args.x_stride +
+        static_cast<size_t>(output / args.outputs_a_group) * static_cast<size_t>(args.in);
+    const uint8_t* row[kOutputs];
+#pragma unroll
+    for (int o = 0; o < kOutputs; ++o) {
+      // An output behind the last reads the last one's weights, and is not written.
+      const int at = output + o < args.out ? output + o : args.out - 1;
+      row[o] = args.w + static_cast<size_t>(at) * args.row_bytes;
+    }
+    const int step = args.slices * kStretch;
+    Words now[kOutputs], next[kOutputs];
+#pragma unroll
+    for (int o = 0; o < kOutputs; ++o) now[o].load(row[o], slice * kStretch, args.in, lane);
+    for (int begin = slice * kStretch; begin < args.in; begin += step) {
+#pragma unroll
+      for (int o = 0; o < kOutputs; ++o) next[o].load(row[o], begin + step, args.in, lane);
+#pragma unroll
+      for (int q = 0; q < kWords; ++q) {
+        const int at = begin + Words::first(lane, q);
+        if (at >= args.in) continue;
+#pragma unroll
+        for (int o = 0; o < kOutputs; ++o) {
+          add_word<kRows>(now[o].decode(q), x + at, args.x_stride, last_row, sums[o]);
+        }
+      }
+#pragma unroll
+      for (int o = 0; o < kOutputs; ++o) now[o] = next[o];
+    }
+  }
+#pragma unroll
+  for (int o = 0; o < kOutputs; ++o) {
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      const float sum = warp_sum(sums[o][r]);
+      if (lane == 0) partial[warp][o][r] = sum;
+    }
+  }
+  __syncthreads();
+  // The first warp of a set adds the slices' sums, a lane an (output, row).
+  if (slice != 0) return;
+  for (int i = lane; i < kOutputs * kRows; i += kWarp) {
+    const int o = i / kRows, r = i % kRows;
+    if (output + o >= args.out || r > last_row) continue;
+    float sum = partial[warp][o][r];
+    for (int s = 1; s < args.slices; ++s) sum += partial[warp + s][o][r];
+    args.y[static_cast<size_t>(first_row + r) * static_cast<size_t>(args.out) +
+           static_cast<size_t>(output + o)] = sum;
+  }
+}
+
+template <typename Words, int kRows, int kOutputs>
+void launch_linear_kernel(cudaStream_t stream, const LinearArgs& args) {
+  const int a_block = kLinearWarps / args.slices * kOutputs;
+  const dim3 blocks(static_cast<unsigned>((args.out + a_block - 1) / a_block),
+                    static_cast<unsigned>((args.rows + kMostRowsAtOnce - 1) / kMostRowsAtOnce));
+  linear_kernel<Words, kRows, kOutputs><<<blocks, kLinearWarps * kWarp, 0, stream>>>(args);
+}
+
+// By the rows that share a reading. Outputs of a warp share the activations; how many they are is
+// in no sum, and must divide a group's.
+template <typename Words>
+void launch_rows(cudaStream_t stream, const LinearArgs& args) {
+  const bool pairs = args.outputs_a_group % 2 == 0;
+  if (!pairs) return launch_linear_kernel<Words, kMostRowsAtOnce, 1>(stream, args);
+  if (args.rows == 1) return launch_linear_kernel<Words, 1, 2>(stream, args);
+  if (args.rows == 2) return launch_linear_kernel<Words, 2, 2>(stream, args);
+  if (args.rows <= 4) return launch_linear_kernel<Words, 4, 2>(stream, args);
+  if (args.rows <= 8) return launch_linear_kernel<Words, 8, 2>(stream, args);
+  return launch_linear_kernel<Words, kMostRowsAtOnce, 2>(stream, args);
+}
+
+}  // namespace rota::gpu

@@ -1,0 +1,36 @@
+// How a matrix-vector product is cut over warps. Follows from the matrix's shape alone, since the
+// slices are part of the order of summation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rota {
+
+struct LinearArgs {
+  const uint8_t* w;  // [out, row_bytes]
+  size_t row_bytes;
+  int in, out;
+  const float* x;  // [rows, x_stride]
+  size_t x_stride;
+  int outputs_a_group;  // output o reads x of group o / outputs_a_group, `in` floats each
+  int rows;
+  float* y;  // [rows, out]
+  int slices;
+};
+
+inline constexpr int kLinearWarps = 8;      // of a block
+inline constexpr int kMostRowsAtOnce = 16;  // that share one reading of the weights
+
+// Enough warps to keep every processor's loads in flight; more slices than stretches do nothing.
+inline int linear_slices(int in, int out) {
+  constexpr int kEnoughWarps = 4096;
+  const int stretches = (in + 511) / 512;
+  int slices = 1;
+  while (slices < kLinearWarps && slices * 2 <= stretches && out * slices < kEnoughWarps) {
+    slices *= 2;
+  }
+  return slices;
+}
+
+}  // namespace rota

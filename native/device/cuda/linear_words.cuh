@@ -1,0 +1,17 @@
+// One door a format into the matrix-vector kernel; each is a file of its own, so that they compile
+// side by side.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "device/cuda/linear_shape.cuh"
+
+namespace rota {
+
+void launch_linear_f32(cudaStream_t stream, const LinearArgs& args);
+void launch_linear_f16(cudaStream_t stream, const LinearArgs& args);
+void launch_linear_bf16(cudaStream_t stream, const LinearArgs& args);
+void launch_linear_q8_0(cudaStream_t stream, const LinearArgs& args);   // grouped
+void launch_linear_mxfp8(cudaStream_t stream, const LinearArgs& args);  // grouped
+
+}  // namespace rota

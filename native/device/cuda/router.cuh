@@ -1,0 +1,16 @@
+// The router's choice of experts on the GPU; the formula is device.h's route.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+namespace rota {
+
+// Their scores stand in a block's shared memory.
+inline constexpr int kMostExperts = 8192;
+
+// top_k at most `experts`, these at most kMostExperts.
+void launch_route(cudaStream_t stream, const float* logits, const float* bias,
+                  const float* selection_bias, int rows, int experts, int top_k, float route_scale,
+                  int* ids, float* weights);
+
+}  // namespace rota

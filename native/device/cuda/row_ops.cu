@@ -1,0 +1,190 @@
+// Norms by a block a row; the rest element by element.
+#include "device/cuda/row_ops.cuh"
+
+#include "device/cuda/reduce.cuh"
+
+namespace rota {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kNormThreads = 512;
+
+__device__ size_t element() { return static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x; }
+
+unsigned blocks_for(size_t elements) {
+  return static_cast<unsigned>((elements + kThreads - 1) / kThreads);
+}
+
+// Sum of a[i] * b[i] over a row, the same for every thread.
+__device__ float dot(const float* a, const float* b, int n, float* shared) {
+  float sum = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < n; i += kNormThreads) sum = fmaf(a[i], b[i], sum);
+  return block_sum<kNormThreads>(sum, shared);
+}
+
+__device__ float inverse_root(float mean, float eps) { return 1.0f / sqrtf(mean + eps); }
+
+// x and y may be one: no __restrict__.
+__global__ void rms_kernel(const float* x, const float* w, int n, float eps, float* y) {
+  __shared__ float shared[kNormThreads / kWarp];
+  const size_t row = static_cast<size_t>(blockIdx.x) * static_cast<size_t>(n);
+  const float mean = dot(x + row, x + row, n, shared) / static_cast<float>(n);
+  const float norm = inverse_root(mean, eps);
+  for (int i = static_cast<int>(threadIdx.x); i < n; i += kNormThreads) {
+    y[row + static_cast<size_t>(i)] = w[i] * (x[row + static_cast<size_t>(i)] * norm);
+  }
+}
+
+// One thread a pair of channels.
+__global__ void rope_kernel(float* x, size_t count, int heads, int dim, const float* freq,
+                            int pairs, int first_position, int step, bool inverse) {
+  const size_t i = element();
+  if (i >= count) return;
+  const auto pair = static_cast<int>(i % static_cast<size_t>(pairs));
+  const size_t head = i / static_cast<size_t>(pairs);  // row * heads + head of the row
+  const int row = static_cast<int>(head / static_cast<size_t>(heads));
+  const float angle = static_cast<float>(first_position + row * step) * freq[pair];
+  float sine, cosine;
+  sincosf(angle, &sine, &cosine);
+  if (inverse) sine = -sine;
+  float* at = x + head * static_cast<size_t>(dim) + static_cast<size_t>(dim - 2 * pairs + 2 * pair);
+  const float a = at[0], b = at[1];
+  at[0] = __fsub_rn(__fmul_rn(a, cosine), __fmul_rn(b, sine));
+  at[1] = __fadd_rn(__fmul_rn(a, sine), __fmul_rn(b, cosine));
+}
+
+__global__ void ring_write_kernel(const float* x, size_t count, int dim, int first, float* ring,
+                                  int slots) {
+  const size_t i = element();
+  if (i >= count) return;
+  const size_t width = static_cast<size_t>(dim), row = i / width;
+  const size_t slot = static_cast<size_t>((first + static_cast<int>(row)) % slots);
+  ring[slot * width + i % width] = x[i];
+}
+
+__global__ void compress_kernel(const float* kv_ring, const float* gate_ring, int slots, int ratio,
+                                int first_group, size_t count, int dim, float* out) {
+  const size_t i = element();
+  if (i >= count) return;
+  const size_t width = static_cast<size_t>(dim), channel = i % width;
+  const int first = (first_group + static_cast<int>(i / width)) * ratio;
+  const auto at = [&](int t) { return static_cast<size_t>((first + t) % slots) * width + channel; };
+  if (ratio == 1) {
+    out[i] = kv_ring[at(0)];
+    return;
+  }
+  float largest = gate_ring[at(0)];
+  for (int t = 1; t < ratio; ++t) largest = fmaxf(largest, gate_ring[at(t)]);
+  float total = 0, sum = 0;
+  for (int t = 0; t < ratio; ++t) {
+    const float e = expf(gate_ring[at(t)] - largest);
+    total += e;
+    sum = fmaf(e, kv_ring[at(t)], sum);
+  }
+  out[i] = sum / total;
+}
+
+// blockIdx.x: row, blockIdx.y: copy.
+__global__ void engram_gate_kernel(float* h, const float* kv, const float* q_weight,
+                                   const float* k_weight, int mult, int dim, float eps) {
+  __shared__ float shared[kNormThreads / kWarp];
+  const size_t n = static_cast<size_t>(dim), row = blockIdx.x, copy = blockIdx.y;
+  const size_t copies = static_cast<size_t>(mult);
+  float* stream = h + (row * copies + copy) * n;
+  const float* key = kv + (row * (copies + 1) + copy) * n;
+  const float* value = kv + (row * (copies + 1) + copies) * n;
+  float product = 0;
+  for (size_t i = threadIdx.x; i < n; i += kNormThreads) {
+    product = fmaf(stream[i] * (q_weight[copy * n + i] * k_weight[copy * n + i]), key[i], product);
+  }
+  product = block_sum<kNormThreads>(product, shared);
+  const float width = static_cast<float>(dim);
+  const float h_norm = inverse_root(dot(stream, stream, dim, shared) / width, eps);
+  const float key_norm = inverse_root(dot(key, key, dim, shared) / width, eps);
+  const float d = product * (h_norm * key_norm) / sqrtf(width);
+  const float root = copysignf(sqrtf(fmaxf(fabsf(d), 1e-6f)), d);
+  const float gate = 1.0f / (1.0f + expf(-root));
+  for (size_t i = threadIdx.x; i < n; i += kNormThreads)
+    stream[i] = fmaf(gate, value[i], stream[i]);
+}
+
+// out may be gate.
+__global__ void swiglu_kernel(const float* gate, const float* up, size_t count, float limit,
+                              float* out) {
+  const size_t i = element();
+  if (i >= count) return;
+  const float a = fminf(gate[i], limit), b = fminf(fmaxf(up[i], -limit), limit);
+  out[i] = a / (1.0f + expf(-a)) * b;
+}
+
+__global__ void scale_kernel(float* x, size_t count, float factor) {
+  const size_t i = element();
+  if (i < count) x[i] *= factor;
+}
+
+__global__ void add_kernel(const float* x, size_t count, float* y) {
+  const size_t i = element();
+  if (i < count) y[i] += x[i];
+}
+
+size_t area(int rows, int columns) {
+  return static_cast<size_t>(rows) * static_cast<size_t>(columns);
+}
+
+}  // namespace
+
+void launch_rms(cudaStream_t stream, const float* x, const float* w, int rows, int n, float eps,
+                float* y) {
+  if (rows == 0) return;
+  rms_kernel<<<static_cast<unsigned>(rows), kNormThreads, 0, stream>>>(x, w, n, eps, y);
+}
+
+void launch_rope(cudaStream_t stream, float* x, int rows, int heads, int dim, const float* freq,
+                 int pairs, int first_position, int step, bool inverse) {
+  const size_t count = area(rows, heads) * static_cast<size_t>(pairs);
+  if (count == 0) return;
+  rope_kernel<<<blocks_for(count), kThreads, 0, stream>>>(x, count, heads, dim, freq, pairs,
+                                                          first_position, step, inverse);
+}
+
+void launch_ring_write(cudaStream_t stream, const float* x, int rows, int dim, int first_position,
+                       float* ring, int slots) {
+  const size_t count = area(rows, dim);
+  if (count == 0) return;
+  ring_write_kernel<<<blocks_for(count), kThreads, 0, stream>>>(x, count, dim, first_position, ring,
+                                                                slots);
+}
+
+void launch_compress(cudaStream_t stream, const float* kv_ring, const float* gate_ring, int slots,
+                     int ratio, int first_group, int groups, int dim, float* out) {
+  const size_t count = area(groups, dim);
+  if (count == 0) return;
+  compress_kernel<<<blocks_for(count), kThreads, 0, stream>>>(kv_ring, gate_ring, slots, ratio,
+                                                              first_group, count, dim, out);
+}
+
+void launch_engram_gate(cudaStream_t stream, float* h, const float* kv, const float* q_weight,
+                        const float* k_weight, int rows, int mult, int dim, float eps) {
+  if (rows == 0) return;
+  const dim3 blocks(static_cast<unsigned>(rows), static_cast<unsigned>(mult));
+  engram_gate_kernel<<<blocks, kNormThreads, 0, stream>>>(h, kv, q_weight, k_weight, mult, dim,
+                                                          eps);
+}
+
+void launch_swiglu(cudaStream_t stream, const float* gate, const float* up, size_t count,
+                   float limit, float* out) {
+  if (count == 0) return;
+  swiglu_kernel<<<blocks_for(count), kThreads, 0, stream>>>(gate, up, count, limit, out);
+}
+
+void launch_scale(cudaStream_t stream, float* x, size_t count, float factor) {
+  if (count == 0) return;
+  scale_kernel<<<blocks_for(count), kThreads, 0, stream>>>(x, count, factor);
+}
+
+void launch_add(cudaStream_t stream, const float* x, size_t count, float* y) {
+  if (count == 0) return;
+  add_kernel<<<blocks_for(count), kThreads, 0, stream>>>(x, count, y);
+}
+
+}  // namespace rota

@@ -1,0 +1,182 @@
+// The k best of a row by a block: the k-th best score by its digits, then what is above it, and of
+// those equal to it the first.
+#include "device/cuda/selection.cuh"
+
+#include <algorithm>
+
+#include "device/cuda/reduce.cuh"
+
+namespace rota {
+namespace {
+
+constexpr int kThreads = 1024, kWarps = kThreads / kWarp;
+constexpr int kDigits = 256;
+
+// Larger scores are larger numbers; -0 is 0.
+__device__ uint32_t ordered(float score) {
+  const uint32_t bits = __float_as_uint(score + 0.f);
+  return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
+}
+
+// How many of a block's threads before this one have the flag; *all: how many have it.
+__device__ int count_before(bool flag, int* shared, int* all) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp,
+            warp = static_cast<int>(threadIdx.x) / kWarp;
+  const unsigned flags = __ballot_sync(kAllLanes, flag);
+  __syncthreads();
+  if (lane == 0) shared[warp] = __popc(flags);
+  __syncthreads();
+  int before = __popc(flags & ((1u << lane) - 1u)), sum = 0;
+  for (int w = 0; w < kWarps; ++w) {
+    before += w < warp ? shared[w] : 0;
+    sum += shared[w];
+  }
+  *all = sum;
+  return before;
+}
+
+// Candidates [0, n) of a row: score(i), and is(i) whether i is one at all.
+template <typename Candidates>
+struct Selector {
+  const Candidates& candidates;
+  int n;
+  int* counts;  // shared, [kDigits]
+  int* shared;  // shared, [kWarps + 2]
+
+  // The k-th best ordered score, k at least 1 and at most the candidates there are; *equal: how
+  // many of those equal to it are among the k best.
+  __device__ uint32_t threshold(int k, int* equal) {
+    uint32_t prefix = 0;
+    for (int shift = 24; shift >= 0; shift -= 8) {
+      for (int d = static_cast<int>(threadIdx.x); d < kDigits; d += kThreads) counts[d] = 0;
+      __syncthreads();
+      const uint32_t known = shift == 24 ? 0u : ~0u << (shift + 8);
+      for (int i = static_cast<int>(threadIdx.x); i < n; i += kThreads) {
+        if (!candidates.is(i)) continue;
+        const uint32_t key = ordered(candidates.score(i));
+        if ((key & known) == prefix) atomicAdd(&counts[(key >> shift) & 255u], 1);
+      }
+      __syncthreads();
+      if (threadIdx.x == 0) {
+        int digit = kDigits - 1, left = k;
+        while (digit > 0 && counts[digit] < left) left -= counts[digit--];
+        shared[kWarps] = digit;
+        shared[kWarps + 1] = left;
+      }
+      __syncthreads();
+      prefix |= static_cast<uint32_t>(shared[kWarps]) << shift;
+      k = shared[kWarps + 1];
+      __syncthreads();
+    }
+    *equal = k;
+    return prefix;
+  }
+
+  // visit(i, place) for each of the k best, place counting them by index; `skip` for the others.
+  template <typename Visit, typename Skip>
+  __device__ void choose(int k, const Visit& visit, const Skip& skip) {
+    int equal = 0;
+    const uint32_t limit = threshold(k, &equal);
+    int placed = 0, ties = 0;
+    for (int begin = 0; begin < n; begin += kThreads) {
+      const int i = begin + static_cast<int>(threadIdx.x);
+      const bool is = i < n && candidates.is(i);
+      const uint32_t key = is ? ordered(candidates.score(i)) : 0u;
+      int tied = 0, chosen = 0;
+      const bool tie = is && key == limit;
+      const int tie_place = ties + count_before(tie, shared, &tied);
+      const bool best = is && (key > limit || (tie && tie_place < equal));
+      const int place = placed + count_before(best, shared, &chosen);
+      if (best) {
+        visit(i, place);
+      } else if (i < n) {
+        skip(i);
+      }
+      ties += tied;
+      placed += chosen;
+    }
+  }
+};
+
+__device__ int visible_groups(const IndexArgs& args, int row) {
+  return (args.first_position + row + 1) / args.ratio;
+}
+
+// Blocks of groups, each as good as its best; the newest always is the best.
+struct Blocks {
+  const float* scores;
+  int visible, block_size, count;
+  __device__ bool is(int) const { return true; }
+  __device__ float score(int block) const {
+    if (block == count - 1) return __int_as_float(0x7f800000);
+    float best = scores[block * block_size];
+    for (int i = 1; i < block_size; ++i) best = fmaxf(best, scores[block * block_size + i]);
+    return best;
+  }
+};
+
+struct Groups {
+  const float* scores;
+  const uint8_t* keep;
+  int block_size;
+  __device__ bool is(int group) const { return keep == nullptr || keep[group / block_size] != 0; }
+  __device__ float score(int group) const { return scores[group]; }
+};
+
+__global__ void __launch_bounds__(kThreads)
+    pool_kernel(const IndexArgs args, int block_size, int blocks, uint8_t* keep, int keep_stride) {
+  __shared__ int counts[kDigits], shared[kWarps + 2];
+  const int row = static_cast<int>(blockIdx.x), visible = visible_groups(args, row);
+  const int count = (visible + block_size - 1) / block_size;
+  if (count == 0) return;
+  const size_t at = static_cast<size_t>(row);
+  const Blocks candidates{args.scores.address() + at * static_cast<size_t>(args.score_stride),
+                          visible, block_size, count};
+  keep += at * static_cast<size_t>(keep_stride);
+  Selector<Blocks> select{candidates, count, counts, shared};
+  select.choose(
+      min(blocks, count), [keep](int i, int) { keep[i] = 1; }, [keep](int i) { keep[i] = 0; });
+}
+
+__global__ void __launch_bounds__(kThreads)
+    groups_kernel(const IndexArgs args, const uint8_t* keep, int keep_stride, int block_size,
+                  int top_k, int* list, int list_stride, int* list_count) {
+  __shared__ int counts[kDigits], shared[kWarps + 2];
+  const int row = static_cast<int>(blockIdx.x), visible = visible_groups(args, row);
+  const size_t at = static_cast<size_t>(row);
+  const Groups candidates{args.scores.address() + at * static_cast<size_t>(args.score_stride),
+                          keep == nullptr ? nullptr : keep + at * static_cast<size_t>(keep_stride),
+                          block_size};
+  int there = 0;
+  for (int begin = 0; begin < visible; begin += kThreads) {
+    const int i = begin + static_cast<int>(threadIdx.x);
+    int all = 0;
+    count_before(i < visible && candidates.is(i), shared, &all);
+    there += all;
+  }
+  const int chosen = min(top_k, there);
+  if (threadIdx.x == 0) list_count[row] = chosen;
+  if (chosen == 0) return;
+  list += at * static_cast<size_t>(list_stride);
+  Selector<Groups> select{candidates, visible, counts, shared};
+  select.choose(chosen, [list](int i, int place) { list[place] = i; }, [](int) {});
+}
+
+}  // namespace
+
+void launch_candidate_pool(cudaStream_t stream, const IndexArgs& args, int block_size, int blocks,
+                           uint8_t* keep, int keep_stride) {
+  if (args.rows == 0) return;
+  pool_kernel<<<static_cast<unsigned>(args.rows), kThreads, 0, stream>>>(args, block_size, blocks,
+                                                                         keep, keep_stride);
+}
+
+void launch_select_groups(cudaStream_t stream, const IndexArgs& args, const uint8_t* keep,
+                          int keep_stride, int block_size, int top_k, int* list, int list_stride,
+                          int* list_count) {
+  if (args.rows == 0) return;
+  groups_kernel<<<static_cast<unsigned>(args.rows), kThreads, 0, stream>>>(
+      args, keep, keep_stride, block_size, top_k, list, list_stride, list_count);
+}
+
+}  // namespace rota
