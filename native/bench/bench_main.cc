@@ -21,6 +21,8 @@ constexpr Command kCommands[] = {
      neighbour_command},
     {"decode", "the pool inside a real decode, beside the pool alone; and what a ledger costs",
      decode_command},
+    {"experts", "bytes a second of whole experts through a GPU's kernels, beside its own copy",
+     experts_command},
     {"kernels", "one core's matrix kernels: weights a cycle, bytes a second", kernels_command},
 };
 

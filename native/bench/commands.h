@@ -12,5 +12,7 @@ Status pool_command(std::span<const char* const> arguments);
 Status neighbour_command(std::span<const char* const> arguments);
 Status decode_command(std::span<const char* const> arguments);
 Status kernels_command(std::span<const char* const> arguments);
+// In cuda/.
+Status experts_command(std::span<const char* const> arguments);
 
 }  // namespace rota
