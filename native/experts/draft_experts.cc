@@ -1,6 +1,7 @@
-// All experts in RAM: plan, one compute, sum.
+// All experts on the device: plan, one compute, sum.
 #include "experts/draft_experts.h"
 
+#include "base/aligned_buffer.h"
 #include "base/check.h"
 
 namespace rota {
@@ -53,18 +54,31 @@ DraftExperts::DraftExperts(const BlobSource& source, const ExpertShape& shape, K
 
 Result<std::unique_ptr<DraftExperts>> DraftExperts::load(const BlobSource& source,
                                                          ThreadPool& threads,
-                                                         const ExpertShape& shape, Kept kept) {
+                                                         const ExpertShape& shape, Kept kept,
+                                                         const MakeDeviceTier& device) {
   std::unique_ptr<DraftExperts> all(new DraftExperts(source, shape, std::move(kept)));
-  ROTA_ASSIGN_OR_RETURN(all->memory_,
-                        AlignedBuffer::allocate(memory_bytes(source, all->kept_), 64, true));
-  ROTA_ASSIGN_OR_RETURN(all->pool_, ExpertPool::create(threads, shape));
+  all->bytes_ = memory_bytes(source, all->kept_);
+  DeviceTierNeeds needs;
+  needs.slots_bytes = all->bytes_;
+  needs.layers = source.layers();
+  needs.shape = shape;
+  ROTA_ASSIGN_OR_RETURN(all->device_, device(needs));
+  DeviceTier& tier = *all->device_;
+  AlignedBuffer bounce;
+  if (tier.computes()) {
+    ROTA_ASSIGN_OR_RETURN(bounce, AlignedBuffer::allocate(largest_blob(source)));
+  } else {
+    ROTA_ASSIGN_OR_RETURN(all->pool_, ExpertPool::create(threads, shape));
+  }
   uint64_t offset = 0;
   for (int l = 0; l < source.layers(); ++l) {
     for (int e = 0; e < source.experts(); ++e) {
       all->offsets_.push_back(offset);
       if (!is_kept(all->kept_, source, l, e)) continue;
       const uint64_t bytes = source.layout(l, e).bytes;
-      ROTA_RETURN_IF_ERROR(source.read(l, e, 0, bytes, all->memory_.data() + offset));
+      uint8_t* to = tier.computes() ? bounce.data() : tier.slot(offset);
+      ROTA_RETURN_IF_ERROR(source.read(l, e, 0, bytes, to));
+      if (tier.computes()) ROTA_RETURN_IF_ERROR(tier.fill(offset, to, bytes));
       offset += aligned(bytes);
     }
   }
@@ -86,14 +100,18 @@ Status DraftExperts::run(int layer, int rows, int top_k, const int* ids, const f
     const int expert = plan_.distinct()[i];
     ROTA_CHECK(is_kept(kept_, source_, layer, expert), "stage", layer, "expert", expert);
     const BlobLayout& layout = source_.layout(layer, expert);
-    jobs_.push_back({memory_.data() + offsets_[id(layer, expert)], &layout, i});
+    jobs_.push_back({device_->slot(offsets_[id(layer, expert)]), &layout, i});
     tally_.bytes += static_cast<int64_t>(layout.bytes);
   }
   for (int p = 0; p < rows * top_k; ++p) counts_.add(layer, ids[p]);
-  pool_->begin(plan_, top_k, weights, x);
-  pool_->compute(jobs_);
-  pool_->finish(rows, y);
-  return Status();
+  device_->begin({layer, rows, top_k, &plan_, weights, x, pool_ != nullptr});
+  if (pool_ == nullptr) {
+    device_->compute(jobs_, {});
+  } else {
+    pool_->begin(plan_, top_k, weights, device_->input());
+    pool_->compute(jobs_);
+  }
+  return device_->finish(pool_.get(), {}, y);
 }
 
 DraftTally DraftExperts::take_tally() {

@@ -1,16 +1,16 @@
-// The draft stages' routed experts: all of them in RAM, or those that are kept, computed by the
-// same pool as the target's. Owns their memory and how often each was chosen; has no tiers, so its
-// tally says only lookups and bytes.
+// The draft stages' routed experts: all of them on the device, or those that are kept; where that
+// is RAM they are computed by the same pool as the target's. Owns their places and how often each
+// was chosen; has one tier, so its tally says only lookups and bytes.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <vector>
 
-#include "base/aligned_buffer.h"
 #include "experts/call_plan.h"
 #include "experts/draft_counts.h"
 #include "experts/expert_pool.h"
+#include "experts/ram_tier.h"
 #include "model/routed_experts.h"
 
 namespace rota {
@@ -27,14 +27,15 @@ class DraftExperts : public RoutedExperts {
   using Kept = std::vector<uint8_t>;
   // Reads every blob of the source that is kept.
   static Result<std::unique_ptr<DraftExperts>> load(const BlobSource& source, ThreadPool& threads,
-                                                    const ExpertShape& shape, Kept kept = {});
+                                                    const ExpertShape& shape, Kept kept = {},
+                                                    const MakeDeviceTier& device = make_ram_tier);
   static uint64_t load_bytes(const BlobSource& source, const Kept& kept = {});
   static uint64_t memory_bytes(const BlobSource& source, const Kept& kept = {});
 
   void begin_pass(PassKind kind, int rows) override;
   const float* selection_bias(int stage) override;
   void hint(int, int, int, const int*) override {}
-  bool computes_on_host() const override { return true; }
+  bool computes_on_host() const override { return pool_ != nullptr; }
   Status run(int layer, int rows, int top_k, const int* ids, const float* weights, const float* x,
              float* y) override;
 
@@ -42,7 +43,7 @@ class DraftExperts : public RoutedExperts {
   // Since the load or the last reset.
   const DraftCounts& counts() const { return counts_; }
   void reset() { counts_.clear(); }
-  uint64_t bytes() const { return memory_.size(); }
+  uint64_t bytes() const { return bytes_; }
 
  private:
   DraftExperts(const BlobSource& source, const ExpertShape& shape, Kept kept);
@@ -51,7 +52,8 @@ class DraftExperts : public RoutedExperts {
   }
 
   const BlobSource& source_;
-  AlignedBuffer memory_;
+  std::unique_ptr<DeviceTier> device_;
+  uint64_t bytes_ = 0;
   Kept kept_;
   std::vector<float> bias_;        // [stages, experts], empty when all are kept
   std::vector<uint64_t> offsets_;  // [stages, experts], of those that are kept

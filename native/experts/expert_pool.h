@@ -48,6 +48,12 @@ class ExpertPool {
   void compute(std::span<const ExpertJob> jobs);
   // y[rows, dim]
   void finish(int rows, float* y);
+  // Instead of finish(), for who sums elsewhere: [dim] of a pair (row * top_k + k) that was
+  // computed, valid until the next compute(). All pairs' lie in one memory.
+  const float* partial(int pair) const {
+    return partial_.as<float>() + static_cast<size_t>(pair) * static_cast<size_t>(shape_.dim);
+  }
+  std::span<uint8_t> partial_memory() { return {partial_.data(), partial_.size()}; }
 
  private:
   ExpertPool(ThreadPool& threads, const ExpertShape& shape);

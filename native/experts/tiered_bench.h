@@ -36,8 +36,9 @@ inline TieredOptions quarters(const FakeBlobs& blobs) {
   return options;
 }
 
-inline std::unique_ptr<TieredExperts> load(const FakeBlobs& blobs, const TieredOptions& options) {
-  auto tiers = TieredExperts::load(blobs, threads(), kShape, options, nullptr);
+inline std::unique_ptr<TieredExperts> load(const FakeBlobs& blobs, const TieredOptions& options,
+                                           const MakeDeviceTier& device = make_ram_tier) {
+  auto tiers = TieredExperts::load(blobs, threads(), kShape, options, nullptr, device);
   REQUIRE(tiers.ok());
   return std::move(tiers).value();
 }
@@ -47,10 +48,18 @@ struct Trace {
   std::vector<ExpertTally> passes;
 };
 
+// Runs a call whose x and y are on the host.
+using RunCall = std::function<void(TieredExperts&, int layer, const FakeCall&, float* y)>;
+inline void run_call(TieredExperts& tiers, int layer, const FakeCall& call, float* y) {
+  REQUIRE(tiers.run(layer, call.rows, kTopK, call.ids.data(), call.weights.data(), call.x.data(), y)
+              .ok());
+}
+
 // `passes` passes of `rows` rows over all layers; with hints, the next layer's true answer is the
 // guess.
 inline Trace play(TieredExperts& tiers, int passes, int rows, bool hints = false,
-                  PassKind kind = PassKind::kDecode, uint64_t seed = 0) {
+                  PassKind kind = PassKind::kDecode, uint64_t seed = 0,
+                  const RunCall& run = run_call) {
   Trace trace;
   for (int pass = 0; pass < passes; ++pass) {
     tiers.begin_pass(kind, rows);
@@ -64,10 +73,7 @@ inline Trace play(TieredExperts& tiers, int passes, int rows, bool hints = false
       }
       const FakeCall call = call_at(layer);
       std::vector<float> y(static_cast<size_t>(rows * kDim));
-      REQUIRE(tiers
-                  .run(layer, rows, kTopK, call.ids.data(), call.weights.data(), call.x.data(),
-                       y.data())
-                  .ok());
+      run(tiers, layer, call, y.data());
       trace.y.insert(trace.y.end(), y.begin(), y.end());
     }
     trace.passes.push_back(tiers.take_tally());

@@ -1,7 +1,6 @@
 // What a miss costs on this machine: bringing an expert to the device, computing it on the CPU.
 // Measured once, on experts of the arena, in calls of the size that decode will make.
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "base/clock.h"
@@ -31,16 +30,21 @@ std::vector<int> draw(const std::vector<int>& held, int rows, int top_k, int lay
 
 }  // namespace
 
-void TieredExperts::choose_split() {
-  if (options_.balance_pcie) single_costs_ = measure_costs(1);
-  if (options_.balance_batch_pcie) batch_costs_ = measure_costs(options_.verify_rows);
+Status TieredExperts::choose_split() {
+  if (options_.balance_pcie) {
+    ROTA_ASSIGN_OR_RETURN(single_costs_, measure_costs(1));
+  }
+  if (options_.balance_batch_pcie) {
+    ROTA_ASSIGN_OR_RETURN(batch_costs_, measure_costs(options_.verify_rows));
+  }
   placement_.balance(single_costs_, batch_costs_);
   initial_.balance(single_costs_, batch_costs_);
+  return Status();
 }
 
 // Computing and copying in turn, over all calls: when the copies begin, what was computed first has
 // left the caches.
-MissCosts TieredExperts::measure_costs(int rows) {
+Result<MissCosts> TieredExperts::measure_costs(int rows) {
   rows = std::min(rows, shape_.max_rows);
   std::vector<std::vector<int>> calls;  // by layer; empty = it holds nothing in the arena
   int measured = 0;
@@ -52,7 +56,7 @@ MissCosts TieredExperts::measure_costs(int rows) {
     calls.push_back(held.empty() ? held : draw(held, rows, shape_.top_k, layer));
     if (!held.empty()) ++measured;
   }
-  if (measured == 0) return {};  // nothing is ever missed into the arena
+  if (measured == 0) return MissCosts();  // nothing is ever missed into the arena
   const auto pairs = static_cast<size_t>(rows) * static_cast<size_t>(shape_.top_k);
   const std::vector<float> x(static_cast<size_t>(rows) * static_cast<size_t>(shape_.dim), 0.01f);
   const std::vector<float> weights(pairs, 1.0f);
@@ -77,6 +81,7 @@ MissCosts TieredExperts::measure_costs(int rows) {
     }
     return static_cast<double>(ns) / static_cast<double>(experts);
   };
+  Status copied;
   MissCosts best{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
   for (int round = 0; round < kRounds; ++round) {
     best.cpu_ns = std::min(best.cpu_ns, each_call([&] {
@@ -86,11 +91,13 @@ MissCosts TieredExperts::measure_costs(int rows) {
                            }));
     best.copy_ns = std::min(best.copy_ns, each_call([&] {
                               for (const ExpertJob& job : jobs_) {
-                                std::memcpy(staged_.data(), job.blob, job.layout->bytes);
+                                device_->stage(0, job.blob, job.layout->bytes);
                               }
+                              copied = device_->settle();
                             }));
+    ROTA_RETURN_IF_ERROR(std::move(copied));
   }
-  return {std::max(best.copy_ns, 1.0), std::max(best.cpu_ns, 1.0)};
+  return MissCosts{std::max(best.copy_ns, 1.0), std::max(best.cpu_ns, 1.0)};
 }
 
 }  // namespace rota

@@ -3,7 +3,6 @@
 #include "experts/tiered_experts.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -79,17 +78,19 @@ Status TieredExperts::run(int layer, int rows, int top_k, const int* ids, const 
 
   late_.resize(file_experts_.size());
   stage_->collect(layer, file_experts_, late_, tally_.prefetch);
-  begin_pool(top_k, weights, x);
+  begin_device(rows, top_k, weights, x);
   stage_pcie();
+  compute_on_device();
+  begin_pool(top_k, weights);
   compute_held();
   move_admitted();
   const Status status = compute_file();
   stage_->finish(tally_.prefetch);
   if (!status.ok()) {
-    fail_admissions();
-    return status;
+    const Status settled = fail_admissions();
+    return settled.ok() ? status : settled;
   }
-  finish_pool(rows, y);
+  ROTA_RETURN_IF_ERROR(finish_call(y));
   tally_.experts_ns += now_ns() - start;
   return Status();
 }
@@ -98,7 +99,7 @@ uint8_t* TieredExperts::home_of(int layer, int expert) {
   const auto place = static_cast<size_t>(placement_.place(layer, expert));
   switch (placement_.tier(layer, expert)) {
     case Tier::kSlot:
-      return slots_.data() + placement_.slots()[place].offset;
+      return device_->slot(placement_.slots()[place].offset);
     case Tier::kArena:
       return arena_.data() + placement_.arena()[place].offset;
     case Tier::kFile:
@@ -116,20 +117,45 @@ void TieredExperts::count(size_t distinct, Source source) {
   tally_.blobs[static_cast<size_t>(source)][layout.tally_class] += 1;
 }
 
+// What lies on a device of its own is computed there, everything else by the pool.
+void TieredExperts::begin_device(int rows, int top_k, const float* weights, const float* x) {
+  pooled_.clear();
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    const bool there = sources_[i] == Source::kHit || sources_[i] == Source::kPcie;
+    if (!there || !device_->computes()) pooled_.push_back(i);
+  }
+  pool_computes_ = !device_->computes() || !pooled_.empty();
+  device_->begin({layer_, rows, top_k, &plan_, weights, x, pool_computes_});
+}
+
 void TieredExperts::stage_pcie() {
-  uint8_t* dst = staged_.data();
+  size_t staged = 0;
   for (size_t i = 0; i < sources_.size(); ++i) {
     if (sources_[i] != Source::kPcie) continue;
-    std::memcpy(dst, held_[i], source_.layout(layer_, plan_.distinct()[i]).bytes);
+    device_->stage(staged, held_[i], source_.layout(layer_, plan_.distinct()[i]).bytes);
     count(i, Source::kPcie);
-    held_[i] = dst;
-    dst += max_blob_;
+    held_[i] = device_->staged(staged++);
   }
+}
+
+void TieredExperts::compute_on_device() {
+  if (!device_->computes()) return;
+  hit_jobs_.clear();
+  copied_jobs_.clear();
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    if (sources_[i] != Source::kHit && sources_[i] != Source::kPcie) continue;
+    auto& jobs = sources_[i] == Source::kHit ? hit_jobs_ : copied_jobs_;
+    jobs.push_back({held_[i], &source_.layout(layer_, plan_.distinct()[i]), i});
+    if (sources_[i] == Source::kHit) count(i, Source::kHit);
+  }
+  device_->compute(hit_jobs_, copied_jobs_);
 }
 
 // The pool's busy time is what its benchmark measures: all of a call through its entry, and nothing
 // of the moves and reads between.
-void TieredExperts::begin_pool(int top_k, const float* weights, const float* x) {
+void TieredExperts::begin_pool(int top_k, const float* weights) {
+  if (!pool_computes_) return;
+  const float* x = device_->input();
   const int64_t start = now_ns();
   pool_->begin(plan_, top_k, weights, x);
   tally_.pool_ns += now_ns() - start;
@@ -144,16 +170,20 @@ void TieredExperts::compute_jobs() {
   tally_.pool_ns += now_ns() - start;
 }
 
-void TieredExperts::finish_pool(int rows, float* y) {
+// Where the pool computed everything its sum is the call's, and counts to its time.
+Status TieredExperts::finish_call(float* y) {
   const int64_t start = now_ns();
-  pool_->finish(rows, y);
-  tally_.pool_ns += now_ns() - start;
+  Status status = device_->finish(pool_computes_ ? pool_.get() : nullptr, pooled_, y);
+  if (!device_->computes()) tally_.pool_ns += now_ns() - start;
+  return status;
 }
 
 void TieredExperts::compute_held() {
+  if (!pool_computes_) return;
   jobs_.clear();
-  for (size_t i = 0; i < sources_.size(); ++i) {
+  for (const size_t i : pooled_) {
     if (sources_[i] == Source::kFile) continue;
+    if (sources_[i] == Source::kCpu) device_->settle_place(held_[i]);
     jobs_.push_back({held_[i], &source_.layout(layer_, plan_.distinct()[i]), i});
     if (sources_[i] != Source::kPcie) count(i, sources_[i]);
   }
@@ -165,22 +195,23 @@ void TieredExperts::move_admitted() {
   const auto bytes = [this](int id) {
     return source_.layout(id / placement_.experts(), id % placement_.experts()).bytes;
   };
-  for (const Admission& move : admissions_) {
-    uint8_t* slot = slots_.data() + placement_.slots()[static_cast<size_t>(move.slot)].offset;
-    const auto arena_at = [this](int place) {
-      return arena_.data() + placement_.arena()[static_cast<size_t>(place)].offset;
-    };
-    if (move.victim_place >= 0) {
-      std::memcpy(bounce_.data(), slot, bytes(move.victim));
+  const auto arena_at = [this](int place) {
+    return arena_.data() + placement_.arena()[static_cast<size_t>(place)].offset;
+  };
+  for (const Admission& admission : admissions_) {
+    SlotMove move;
+    move.slot = placement_.slots()[static_cast<size_t>(admission.slot)].offset;
+    if (admission.victim_place >= 0) {
+      move.victim_to = arena_at(admission.victim_place);
+      move.victim_bytes = bytes(admission.victim);
       ++tally_.demoted;
     }
-    if (move.from_place >= 0) {
-      std::memcpy(slot, arena_at(move.from_place), bytes(move.id));
+    if (admission.from_place >= 0) {
+      move.from = arena_at(admission.from_place);
+      move.bytes = bytes(admission.id);
       ++tally_.admitted;
     }
-    if (move.victim_place >= 0) {
-      std::memcpy(arena_at(move.victim_place), bounce_.data(), bytes(move.victim));
-    }
+    device_->move(move);
   }
 }
 
@@ -200,7 +231,9 @@ Status TieredExperts::compute_file() {
     for (const FileStage::Ready& r : ready) {
       const int expert = file_experts_[r.index];
       if (placement_.tier(layer_, expert) == Tier::kSlot) {
-        std::memcpy(home_of(layer_, expert), r.blob, source_.layout(layer_, expert).bytes);
+        const auto slot = static_cast<size_t>(placement_.place(layer_, expert));
+        device_->enter(placement_.slots()[slot].offset, r.blob,
+                       source_.layout(layer_, expert).bytes);
         ++tally_.admitted;
       }
       stage_->done(r.index);
@@ -211,10 +244,11 @@ Status TieredExperts::compute_file() {
 }
 
 // After a failed read: an admitted expert whose bytes may not have arrived is not in its slot.
-void TieredExperts::fail_admissions() {
+Status TieredExperts::fail_admissions() {
   for (const Admission& move : admissions_) {
     if (move.from_place < 0) placement_.abandon(move.slot);
   }
+  return device_->settle();  // of a call that is never finished
 }
 
 ExpertTally TieredExperts::take_tally() {

@@ -1,6 +1,6 @@
-// Routed experts in three tiers: device slots, pinned arena, file. Owns the memory of the tiers and
-// moves the bytes as the placement says; computes through the pool. On `host` the slots are RAM and
-// hits run on the same kernels, so that an expert's bits are the same in every tier.
+// Routed experts in three tiers: device slots, pinned arena, file. Owns the arena, and says which
+// bytes move where as the placement decides; what lies on the device is its tier's (device_tier.h),
+// the rest is computed through the pool.
 #pragma once
 
 #include <functional>
@@ -13,9 +13,11 @@
 #include "base/thread_pool.h"
 #include "experts/call_plan.h"
 #include "experts/counted_experts.h"
+#include "experts/device_tier.h"
 #include "experts/expert_pool.h"
 #include "experts/file_stage.h"
 #include "experts/placement.h"
+#include "experts/ram_tier.h"
 #include "experts/routes.h"
 #include "experts/skip.h"
 
@@ -45,10 +47,18 @@ class TieredExperts : public CountedExperts {
   static Result<std::unique_ptr<TieredExperts>> load(const BlobSource& source, ThreadPool& threads,
                                                      const ExpertShape& shape,
                                                      const TieredOptions& options,
-                                                     const LoadProgress& progress);
-  // Memory that load() would take, for a refusal before it is taken.
+                                                     const LoadProgress& progress,
+                                                     const MakeDeviceTier& device = make_ram_tier);
+  // Memory that load() would take, for a refusal before it is taken: of a host that is its own
+  // device; and in parts for one beside a device.
   static uint64_t memory_bytes(const BlobSource& source, const ExpertShape& shape,
                                const TieredOptions& options);
+  struct Memory {
+    uint64_t slots = 0, staged = 0;           // on the device
+    uint64_t arena = 0, files = 0, pool = 0;  // on the host
+  };
+  static Memory memory_parts(const BlobSource& source, const ExpertShape& shape,
+                             const TieredOptions& options);
 
   // Blob bytes that load() reads.
   static uint64_t load_bytes(const BlobSource& source, const TieredOptions& options);
@@ -57,7 +67,7 @@ class TieredExperts : public CountedExperts {
   const float* selection_bias(int layer) override;
   bool wants_hints() const override;
   void hint(int layer, int rows, int top_k, const int* ids) override;
-  bool computes_on_host() const override { return true; }
+  bool computes_on_host() const override { return !device_->computes(); }
   Status run(int layer, int rows, int top_k, const int* ids, const float* weights, const float* x,
              float* y) override;
 
@@ -70,10 +80,11 @@ class TieredExperts : public CountedExperts {
   void log_routes(RouteLog* routes) { routes_ = routes; }
 
   const Placement& placement() const { return placement_; }
-  // What holds the experts in RAM: slots and arena.
+  // What holds the experts in RAM: the arena, and slots that are RAM.
   std::vector<std::span<const uint8_t>> memory() const {
-    return {{slots_.data(), slots_.size()}, {arena_.data(), arena_.size()}};
+    return {device_->ram(), {arena_.data(), arena_.size()}};
   }
+  const DeviceTier& device() const { return *device_; }
   // What was measured for shares that are chosen; unknown for those that were given.
   const MissCosts& single_costs() const { return single_costs_; }
   const MissCosts& batch_costs() const { return batch_costs_; }
@@ -85,28 +96,32 @@ class TieredExperts : public CountedExperts {
                 Placement placement);
   struct Load {
     int id;
-    uint8_t* dst;
+    bool into_slot;
+    uint64_t offset;  // in the slots' memory or the arena
   };
   Status load_blobs(const std::vector<Load>& loads, const LoadProgress& progress);
-  MissCosts measure_costs(int rows);
-  void choose_split();
+  Result<MissCosts> measure_costs(int rows);
+  Status choose_split();
   uint8_t* home_of(int layer, int expert);
   void count(size_t distinct, Source source);
+  void begin_device(int rows, int top_k, const float* weights, const float* x);
   void stage_pcie();
-  void begin_pool(int top_k, const float* weights, const float* x);
+  void begin_pool(int top_k, const float* weights);
   void compute_jobs();
-  void finish_pool(int rows, float* y);
+  Status finish_call(float* y);
   void compute_held();
+  void compute_on_device();
   void move_admitted();
   Status compute_file();
-  void fail_admissions();
+  Status fail_admissions();
 
   const BlobSource& source_;
   ExpertShape shape_;
   TieredOptions options_;
   Placement placement_, initial_;
-  AlignedBuffer slots_, arena_, staged_, bounce_;
+  AlignedBuffer arena_;
   std::string arena_unlocked_;
+  std::unique_ptr<DeviceTier> device_;  // copies from the arena: goes before it
   uint64_t max_blob_ = 0;
   bool intact_ = false;  // memory holds what placement_ says
   std::unique_ptr<ExpertPool> pool_;
@@ -125,7 +140,9 @@ class TieredExperts : public CountedExperts {
   std::vector<Source> sources_;
   std::vector<uint8_t*> held_;  // [distinct]: where the bytes are, nullptr for the file tier
   std::vector<Admission> admissions_;
-  std::vector<ExpertJob> jobs_;
+  bool pool_computes_ = false;  // a part of the call
+  std::vector<ExpertJob> jobs_, hit_jobs_, copied_jobs_;
+  std::vector<size_t> pooled_;  // indices into the plan
   std::vector<int> file_experts_;
   std::vector<size_t> file_distinct_;  // [file_experts_]: index into the plan
   std::vector<uint8_t> late_;

@@ -44,20 +44,27 @@ uint64_t staged_blobs(const TieredOptions& options) {
   return any ? static_cast<uint64_t>(options.placement.max_staged) : 0;
 }
 
-uint64_t staging_bytes(const Placement& placement, const TieredOptions& options,
-                       uint64_t max_blob) {
-  const FileStage::Options stage = stage_options(placement, options, max_blob);
-  const auto buffers = static_cast<uint64_t>(stage.demand + 2 * stage.prefetch + 1);
-  return max_blob * (buffers + staged_blobs(options));
-}
-
 }  // namespace
+
+TieredExperts::Memory TieredExperts::memory_parts(const BlobSource& source,
+                                                  const ExpertShape& shape,
+                                                  const TieredOptions& options) {
+  const Placement placement = make_placement(source, options);
+  const uint64_t max_blob = largest_blob(source);
+  const FileStage::Options stage = stage_options(placement, options, max_blob);
+  Memory memory;
+  memory.slots = placement.slots_memory();
+  memory.staged = max_blob * (staged_blobs(options) + 1);  // a victim on its way
+  memory.arena = placement.arena_memory();
+  memory.files = max_blob * static_cast<uint64_t>(stage.demand + 2 * stage.prefetch);
+  memory.pool = ExpertPool::scratch_bytes(shape);
+  return memory;
+}
 
 uint64_t TieredExperts::memory_bytes(const BlobSource& source, const ExpertShape& shape,
                                      const TieredOptions& options) {
-  const Placement placement = make_placement(source, options);
-  return placement.slots_memory() + placement.arena_memory() +
-         staging_bytes(placement, options, largest_blob(source)) + ExpertPool::scratch_bytes(shape);
+  const Memory memory = memory_parts(source, shape, options);
+  return memory.slots + memory.staged + memory.arena + memory.files + memory.pool;
 }
 
 uint64_t TieredExperts::load_bytes(const BlobSource& source, const TieredOptions& options) {
@@ -81,42 +88,43 @@ TieredExperts::TieredExperts(const BlobSource& source, const ExpertShape& shape,
   held_.reserve(experts);
   admissions_.reserve(experts);
   jobs_.reserve(experts);
+  hit_jobs_.reserve(experts);
+  copied_jobs_.reserve(experts);
+  pooled_.reserve(experts);
   file_experts_.reserve(experts);
   file_distinct_.reserve(experts);
   late_.reserve(experts);
 }
 
-Result<std::unique_ptr<TieredExperts>> TieredExperts::load(const BlobSource& source,
-                                                           ThreadPool& threads,
-                                                           const ExpertShape& shape,
-                                                           const TieredOptions& options,
-                                                           const LoadProgress& progress) {
+Result<std::unique_ptr<TieredExperts>> TieredExperts::load(
+    const BlobSource& source, ThreadPool& threads, const ExpertShape& shape,
+    const TieredOptions& options, const LoadProgress& progress, const MakeDeviceTier& device) {
   std::unique_ptr<TieredExperts> tiers(
       new TieredExperts(source, shape, options, make_placement(source, options)));
   const Placement& placement = tiers->placement_;
   tiers->max_blob_ = largest_blob(source);
-  ROTA_ASSIGN_OR_RETURN(tiers->slots_, AlignedBuffer::allocate(placement.slots_memory(), 64, true));
   ROTA_ASSIGN_OR_RETURN(tiers->arena_,
                         AlignedBuffer::allocate(placement.arena_memory(), 4096, true));
-  ROTA_ASSIGN_OR_RETURN(tiers->staged_,
-                        AlignedBuffer::allocate(tiers->max_blob_ * staged_blobs(options)));
-  ROTA_ASSIGN_OR_RETURN(tiers->bounce_, AlignedBuffer::allocate(tiers->max_blob_));
   ROTA_ASSIGN_OR_RETURN(tiers->pool_, ExpertPool::create(threads, shape));
   ROTA_ASSIGN_OR_RETURN(tiers->stage_, FileStage::create(source, stage_options(placement, options,
                                                                                tiers->max_blob_)));
   if (placement.arena_memory() > 0 && mlock(tiers->arena_.data(), placement.arena_memory()) != 0) {
     tiers->arena_unlocked_ = std::string("mlock: ") + std::strerror(errno);
   }
+  DeviceTierNeeds needs;
+  needs.slots_bytes = placement.slots_memory();
+  needs.staged_blobs = staged_blobs(options);
+  needs.max_blob = needs.victim_bytes = tiers->max_blob_;
+  needs.layers = source.layers();
+  needs.shape = shape;
+  needs.arena = {tiers->arena_.data(), placement.arena_memory()};
+  ROTA_ASSIGN_OR_RETURN(tiers->device_, device(needs));
   std::vector<Load> loads;
-  for (const Slot& slot : placement.slots()) {
-    loads.push_back({slot.id, tiers->slots_.data() + slot.offset});
-  }
-  for (const Place& place : placement.arena()) {
-    loads.push_back({place.id, tiers->arena_.data() + place.offset});
-  }
+  for (const Slot& slot : placement.slots()) loads.push_back({slot.id, true, slot.offset});
+  for (const Place& place : placement.arena()) loads.push_back({place.id, false, place.offset});
   ROTA_RETURN_IF_ERROR(tiers->load_blobs(loads, progress));
   tiers->intact_ = true;
-  tiers->choose_split();
+  ROTA_RETURN_IF_ERROR(tiers->choose_split());
   return tiers;
 }
 
@@ -127,20 +135,34 @@ Status TieredExperts::load_blobs(const std::vector<Load>& loads, const LoadProgr
   std::vector<int> tickets(loads.size());
   size_t closed = 0;
   uint64_t bytes = 0;
+  // Slots of a device of its own are filled from these.
+  std::vector<AlignedBuffer> bounce(device_->computes() ? window : 0);
+  for (AlignedBuffer& buffer : bounce) {
+    ROTA_ASSIGN_OR_RETURN(buffer, AlignedBuffer::allocate(max_blob_));
+  }
+  const auto bounced = [&](size_t i) { return loads[i].into_slot && !bounce.empty(); };
+  const auto target = [&](size_t i) {
+    if (bounced(i)) return bounce[i % window].data();
+    return loads[i].into_slot ? device_->slot(loads[i].offset) : arena_.data() + loads[i].offset;
+  };
   // Declared last: on an error its threads end before anything they write to is gone.
   BlobReader reader(source_, readers, static_cast<int>(window));
   ROTA_RETURN_IF_ERROR(reader.prepared());
   const auto close_one = [&]() -> Status {
-    ROTA_RETURN_IF_ERROR(reader.wait(tickets[closed]));
-    const int id = loads[closed++].id;
-    bytes += source_.layout(id / placement_.experts(), id % placement_.experts()).bytes;
+    const size_t i = closed++;
+    ROTA_RETURN_IF_ERROR(reader.wait(tickets[i]));
+    const int id = loads[i].id;
+    const uint64_t size =
+        source_.layout(id / placement_.experts(), id % placement_.experts()).bytes;
+    if (bounced(i)) ROTA_RETURN_IF_ERROR(device_->fill(loads[i].offset, target(i), size));
+    bytes += size;
     if (progress && !progress(bytes)) return Status(Code::kCancelled, "the load was stopped");
     return Status();
   };
   for (size_t i = 0; i < loads.size(); ++i) {
     if (i - closed == window) ROTA_RETURN_IF_ERROR(close_one());
     const int id = loads[i].id;
-    tickets[i] = reader.submit(id / placement_.experts(), id % placement_.experts(), loads[i].dst,
+    tickets[i] = reader.submit(id / placement_.experts(), id % placement_.experts(), target(i),
                                BlobReader::Priority::kDemand);
   }
   while (closed < loads.size()) ROTA_RETURN_IF_ERROR(close_one());
@@ -156,16 +178,17 @@ Status TieredExperts::reset() {
   for (size_t s = 0; s < initial_.slots().size(); ++s) {
     const Slot& slot = initial_.slots()[s];
     if (stale(placement_.slots()[s].id, slot.id)) {
-      loads.push_back({slot.id, slots_.data() + slot.offset});
+      loads.push_back({slot.id, true, slot.offset});
     }
   }
   for (size_t a = 0; a < initial_.arena().size(); ++a) {
     const Place& place = initial_.arena()[a];
     if (stale(placement_.arena()[a].id, place.id)) {
-      loads.push_back({place.id, arena_.data() + place.offset});
+      loads.push_back({place.id, false, place.offset});
     }
   }
   intact_ = false;
+  ROTA_RETURN_IF_ERROR(device_->settle().with_context("reset"));
   ROTA_RETURN_IF_ERROR(load_blobs(loads, nullptr).with_context("reset"));
   intact_ = true;
   placement_ = initial_;

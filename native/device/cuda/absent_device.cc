@@ -8,4 +8,6 @@ Result<std::unique_ptr<Device>> make_cuda_device(int) {
                 "no CUDA device: this build computes on the host only; use --device host");
 }
 
+uint64_t cuda_free_bytes(Device&) { return 0; }
+
 }  // namespace rota

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "device/cuda/attention.cuh"
+#include "device/cuda/cuda_device.cuh"
 #include "device/cuda/cuda_stream.cuh"
 #include "device/cuda/hyper_connection.cuh"
 #include "device/cuda/key_codes.cuh"
@@ -30,6 +31,7 @@ class CudaDevice final : public Device {
         transfers_(std::move(transfers)) {}
   ~CudaDevice() override { stream_->release(scratch_); }
 
+  CudaStream& stream() { return *stream_; }
   const char* name() const override { return name_.c_str(); }
   bool in_host_memory() const override { return false; }
   Status status() const override { return stream_->status(); }
@@ -223,6 +225,16 @@ Result<std::unique_ptr<Device>> make_cuda_device(int index) {
   ROTA_ASSIGN_OR_RETURN(std::unique_ptr<Transfers> transfers, Transfers::open(*stream));
   return std::unique_ptr<Device>(
       std::make_unique<CudaDevice>(std::move(stream), std::move(transfers)));
+}
+
+CudaStream& stream_of(Device& device) { return static_cast<CudaDevice&>(device).stream(); }
+
+uint64_t cuda_free_bytes(Device& device) {
+  size_t free_bytes = 0, total = 0;
+  CudaStream& stream = stream_of(device);
+  stream.use();
+  CUDA_CHECK(stream, cudaMemGetInfo(&free_bytes, &total));
+  return free_bytes;
 }
 
 }  // namespace rota

@@ -11,5 +11,7 @@ namespace rota {
 // One stream, on which everything runs in the order asked. Row-invariant for passes of any number
 // of rows, and the same bits from run to run. kLoad "no CUDA device: ..." with why and what to do.
 Result<std::unique_ptr<Device>> make_cuda_device(int index);
+// Of the memory of a device that is one of these; others take of it too.
+uint64_t cuda_free_bytes(Device& device);
 
 }  // namespace rota

@@ -19,6 +19,17 @@ std::string slots_line(const StrataEngine& engine) {
                       : "the order of " + engine.options().rank_file + " (sha256 " + sha + ")");
 }
 
+// Where slots are not RAM, and how the arena is copied from.
+std::string device_line(const StrataEngine& engine) {
+  const DeviceTier& tier = engine.experts().device();
+  std::string line = std::string("tier: slots lie in the memory of ") + engine.device().name() +
+                     ", with scratch " + format_size(tier.device_bytes());
+  if (engine.experts().placement().arena_memory() == 0) return line;
+  const std::string& why = tier.arena_note();
+  return line + (why.empty() ? "; the arena is registered for copies"
+                             : "; the arena is not registered (" + why + "): copies are slow");
+}
+
 // The balance supposes that the device works beside the CPU; host has no such device.
 std::string split_line(const char* knob, const MissCosts& costs, bool on_host) {
   char text[192];
@@ -37,6 +48,7 @@ void add_tier_lines(const StrataEngine& engine, std::vector<std::string>& lines)
   if (const auto kv = engine.kv_in_slots()) lines.push_back(slots_in_line(o.slots.bytes, *kv));
   lines.push_back(tier_line(engine.device().name(), experts.placement(), engine.load_ms() * 1e-3));
   lines.push_back(slots_line(engine));
+  if (experts.device().computes()) lines.push_back(device_line(engine));
   lines.push_back(machine_line(o.machine, engine.machine()));
   const bool host = o.device == "host";
   if (o.pcie.machine) lines.push_back(split_line("pcie", experts.single_costs(), host));

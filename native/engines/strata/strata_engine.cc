@@ -163,18 +163,19 @@ Status StrataEngine::load_parts(const TieredOptions& tiers, const EngineProgress
   if (!progress(loaded_bytes_, total)) return stopped;
   if (drafts()) {
     const ExpertShape draft_shape = shape(config.draft_top_k, config.draft_block);
-    ROTA_ASSIGN_OR_RETURN(draft_experts_,
-                          DraftExperts::load(*draft_blobs_, *threads_, draft_shape, kept_drafts_));
+    ROTA_ASSIGN_OR_RETURN(draft_experts_, DraftExperts::load(*draft_blobs_, *threads_, draft_shape,
+                                                             kept_drafts_, device_tier()));
     loaded_bytes_ += draft;
     if (!progress(loaded_bytes_, total)) return stopped;
   }
   uint64_t expert_bytes = 0;
-  ROTA_ASSIGN_OR_RETURN(
-      experts_, TieredExperts::load(*blobs_, *threads_, shape(config.top_k, expert_rows()), tiers,
-                                    [&](uint64_t bytes) {
-                                      expert_bytes = bytes;
-                                      return progress(loaded_bytes_ + bytes, total);
-                                    }));
+  ROTA_ASSIGN_OR_RETURN(experts_, TieredExperts::load(
+                                      *blobs_, *threads_, shape(config.top_k, expert_rows()), tiers,
+                                      [&](uint64_t bytes) {
+                                        expert_bytes = bytes;
+                                        return progress(loaded_bytes_ + bytes, total);
+                                      },
+                                      device_tier()));
   loaded_bytes_ += expert_bytes;
   return Status();
 }

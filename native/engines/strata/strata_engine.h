@@ -75,7 +75,10 @@ class StrataEngine {
   Status choose_kept();
   Result<TieredOptions> tier_options();
   SlotsBudget slots_budget(const TieredOptions& tiers) const;
+  uint64_t device_scratch(const TieredOptions& tiers) const;
   Status check_fits(const TieredOptions& tiers);
+  Status check_gpu_fits(const TieredOptions& tiers);
+  MakeDeviceTier device_tier();
   Status load_parts(const TieredOptions& tiers, const EngineProgress& progress);
   Status make_decoder();
   ModelOptions model_options() const;
@@ -91,7 +94,7 @@ class StrataEngine {
   DraftExperts::Kept kept_drafts_;
   uint64_t loaded_bytes_ = 0;
   double load_ms_ = 0;
-  MemoryAvailable memory_;
+  MemoryAvailable memory_, device_memory_;  // the latter of a GPU
   std::optional<SlotsBudget> budget_;
   std::optional<uint64_t> kv_in_slots_;
   std::string rank_sha256_;
@@ -100,7 +103,7 @@ class StrataEngine {
   std::unique_ptr<WeightWatch> watch_;
   std::unique_ptr<FileBlobs> blobs_, draft_blobs_;
   std::unique_ptr<ThreadPool> threads_;
-  std::unique_ptr<Device> device_;
+  std::unique_ptr<Device> device_;  // before all that lies on it
   std::unique_ptr<Model> model_;
   std::unique_ptr<RouteLog> routes_;
   std::unique_ptr<TieredExperts> experts_;

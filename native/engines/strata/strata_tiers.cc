@@ -1,8 +1,10 @@
 // What the engine asks of the tiers: their sizes and order, and whether all of it fits into memory.
 #include <algorithm>
 
+#include "device/cuda/cuda_device.h"
 #include "engines/memory_guard.h"
 #include "engines/strata/strata_engine.h"
+#include "experts/cuda/cuda_tier.h"
 
 namespace rota {
 
@@ -35,6 +37,10 @@ Result<TieredOptions> StrataEngine::tier_options() {
     rank_sha256_ = file.value().sha256;
   }
   memory_ = limit_to_nodes(memory_available({o.memory_root, o.assume_memory}), o.machine);
+  if (o.cuda) {
+    device_memory_.bytes = cuda_free_bytes(*device_);
+    device_memory_.limit = std::string(device_->name()) + " (its free memory)";
+  }
   if (o.slots.kind == SizeValue::Kind::kAuto) {
     budget_ = slots_budget(tiers);
     tiers.placement.slots_bytes = budget_->slots();
@@ -50,7 +56,7 @@ Result<TieredOptions> StrataEngine::tier_options() {
 }
 
 // Staging as if the file tier were not empty, and every slot as if its blob ended inside a cache
-// line: what is chosen then fits.
+// line: what is chosen then fits. Of a GPU's memory the arena is no part.
 SlotsBudget StrataEngine::slots_budget(const TieredOptions& tiers) const {
   const Config& config = weights_->config();
   const ModelBytes model = model_bytes(config, model_options());
@@ -58,16 +64,19 @@ SlotsBudget StrataEngine::slots_budget(const TieredOptions& tiers) const {
   none.placement.slots_bytes = none.placement.arena_bytes = 0;
   const auto experts = static_cast<uint64_t>(config.layers) * static_cast<uint64_t>(config.experts);
   SlotsBudget budget;
-  budget.available = memory_.bytes;
-  budget.limit = memory_.limit;
-  budget.program = kProgramBytes;
+  budget.available = options_.cuda ? device_memory_.bytes : memory_.bytes;
+  budget.limit = options_.cuda ? device_memory_.limit : memory_.limit;
+  budget.program = options_.cuda ? 0 : kProgramBytes;
   budget.dense = weights_->totals().dense + weights_->totals().draft_dense;
   budget.draft = draft_blobs_ ? DraftExperts::memory_bytes(*draft_blobs_, kept_drafts_) : 0;
   budget.kv = model.kv;
-  budget.scratch = model.buffers + experts * 64 +
-                   TieredExperts::memory_bytes(*blobs_, shape(config.top_k, expert_rows()), none);
+  const ExpertShape target = shape(config.top_k, expert_rows());
+  budget.scratch =
+      model.buffers + experts * 64 +
+      (options_.cuda ? device_scratch(none) : TieredExperts::memory_bytes(*blobs_, target, none));
   budget.margin = options_.margin.bytes;
   budget.experts = blobs_->total_bytes();
+  if (options_.cuda) return budget;
   budget.arena = tiers.placement.arena_bytes;
   if (options_.arena.kind == SizeValue::Kind::kCount) {
     budget.arena = static_cast<uint64_t>(options_.arena.count) * largest_blob(*blobs_);
@@ -76,7 +85,50 @@ SlotsBudget StrataEngine::slots_budget(const TieredOptions& tiers) const {
   return budget;
 }
 
+// Of the tiers and the drafter's experts on a GPU, beside what they hold.
+uint64_t StrataEngine::device_scratch(const TieredOptions& tiers) const {
+  const Config& config = weights_->config();
+  const ExpertShape target = shape(config.top_k, expert_rows());
+  const uint64_t staged = TieredExperts::memory_parts(*blobs_, target, tiers).staged;
+  uint64_t bytes = cuda_tier_scratch_bytes(target, staged);
+  if (drafts()) {
+    bytes += cuda_tier_scratch_bytes(shape(config.draft_top_k, config.draft_block), 0);
+  }
+  return bytes;
+}
+
+// A GPU's memory and the host's are two: each is counted for itself.
+Status StrataEngine::check_gpu_fits(const TieredOptions& tiers) {
+  const Config& config = weights_->config();
+  const ModelBytes model = model_bytes(config, model_options());
+  const TieredExperts::Memory parts =
+      TieredExperts::memory_parts(*blobs_, shape(config.top_k, expert_rows()), tiers);
+  const WeightSource::Totals& totals = weights_->totals();
+  const uint64_t draft = draft_blobs_ ? DraftExperts::memory_bytes(*draft_blobs_, kept_drafts_) : 0;
+  // What a load brings to the device at a time lies in RAM.
+  const uint64_t bounce =
+      parts.slots == 0 ? 0
+                       : 2 * static_cast<uint64_t>(options_.file_readers) * largest_blob(*blobs_);
+  ROTA_RETURN_IF_ERROR(
+      check_memory({{"arena", "--arena", parts.arena},
+                    {"staging and scratch", "--prompt-batch", parts.files + parts.pool + bounce}},
+                   memory_));
+  needs_ = {{"slots", "--slots", parts.slots},
+            {"copies and scratch", "--prompt-batch", device_scratch(tiers)},
+            {"dense weights", nullptr, totals.dense + totals.draft_dense},
+            {"draft experts", "--depth", draft},
+            {"activations", "--prompt-batch", model.buffers},
+            {"context", "--ctx", model.kv}};
+  return check_memory(needs_, device_memory_);
+}
+
+MakeDeviceTier StrataEngine::device_tier() {
+  if (!options_.cuda) return make_ram_tier;
+  return [this](const DeviceTierNeeds& needs) { return make_cuda_tier(*device_, needs); };
+}
+
 Status StrataEngine::check_fits(const TieredOptions& tiers) {
+  if (options_.cuda) return check_gpu_fits(tiers);
   const Config& config = weights_->config();
   const ModelBytes model = model_bytes(config, model_options());
   const ExpertShape target = shape(config.top_k, expert_rows());

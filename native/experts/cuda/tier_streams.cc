@@ -1,0 +1,251 @@
+// A layer call over three streams.
+#include "experts/cuda/tier_streams.cuh"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace rota {
+namespace {
+
+CudaExpertShape kernel_shape(const ExpertShape& shape) {
+  return {shape.dim,   shape.moe_inter,    shape.max_rows,
+          shape.top_k, shape.swiglu_limit, shape.act_quant};
+}
+
+}  // namespace
+
+uint64_t CudaTier::scratch_bytes(const ExpertShape& shape, uint64_t staged_bytes) {
+  return ExpertKernels::scratch_bytes(kernel_shape(shape)) + staged_bytes;
+}
+
+Result<std::unique_ptr<CudaTier>> CudaTier::create(CudaStream& stream,
+                                                   const DeviceTierNeeds& needs) {
+  std::unique_ptr<CudaTier> tier(new CudaTier(stream));
+  ROTA_RETURN_IF_ERROR(tier->allocate(needs));
+  return tier;
+}
+
+Status CudaTier::allocate(const DeviceTierNeeds& needs) {
+  max_blob_ = needs.max_blob;
+  ROTA_ASSIGN_OR_RETURN(kernels_, ExpertKernels::create(stream_, kernel_shape(needs.shape)));
+  const auto take = [this](uint64_t bytes, const char* what, uint8_t** at) -> Status {
+    // The kernels read blobs in whole sixteens.
+    ROTA_ASSIGN_OR_RETURN(void* memory, stream_.allocate(bytes + 16, what));
+    *at = static_cast<uint8_t*>(memory);
+    return Status();
+  };
+  ROTA_RETURN_IF_ERROR(take(needs.slots_bytes, "expert slots (lower --slots)", &slots_));
+  ROTA_RETURN_IF_ERROR(
+      take(needs.staged_blobs * max_blob_, "copies of missed experts (lower --slots)", &staged_));
+  ROTA_RETURN_IF_ERROR(take(needs.victim_bytes, "a victim on its way (lower --slots)", &victim_));
+  device_bytes_ = needs.slots_bytes +
+                  scratch_bytes(needs.shape, needs.staged_blobs * max_blob_ + needs.victim_bytes);
+  stream_.use();
+  CUDA_CHECK(stream_, cudaStreamCreateWithFlags(&io_, cudaStreamNonBlocking));
+  CUDA_CHECK(stream_, cudaStreamCreateWithFlags(&moves_, cudaStreamNonBlocking));
+  moved_.resize(static_cast<size_t>(needs.layers));
+  has_moved_.resize(moved_.size());
+  for (cudaEvent_t* event : {&reached_, &x_there_, &staged_there_}) {
+    CUDA_CHECK(stream_, cudaEventCreateWithFlags(event, cudaEventDisableTiming));
+  }
+  for (cudaEvent_t& event : moved_) {
+    CUDA_CHECK(stream_, cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  }
+  row_bytes_ = static_cast<size_t>(needs.shape.dim) * sizeof(float);
+  void* pinned = nullptr;
+  CUDA_CHECK(stream_,
+             cudaMallocHost(&pinned, row_bytes_ * static_cast<size_t>(needs.shape.max_rows)));
+  x_host_ = static_cast<float*>(pinned);
+  if (!needs.arena.empty()) {
+    const cudaError_t error =
+        cudaHostRegister(needs.arena.data(), needs.arena.size(), cudaHostRegisterDefault);
+    if (error == cudaSuccess) {
+      arena_ = needs.arena;
+    } else {
+      cudaGetLastError();
+      arena_note_ = cuda_error_text(error, "cudaHostRegister", stream_.index());
+    }
+  }
+  return stream_.status();
+}
+
+CudaTier::~CudaTier() {
+  stream_.use();
+  for (const cudaStream_t stream : {io_, moves_}) {
+    if (stream == nullptr) continue;
+    cudaStreamSynchronize(stream);
+    cudaStreamDestroy(stream);
+  }
+  for (uint8_t* memory : {slots_, staged_, victim_}) stream_.release(memory);
+  for (const cudaEvent_t event : {reached_, x_there_, staged_there_}) {
+    if (event != nullptr) cudaEventDestroy(event);
+  }
+  for (const cudaEvent_t event : moved_) {
+    if (event != nullptr) cudaEventDestroy(event);
+  }
+  for (const auto& registered : {arena_, partials_}) {
+    if (!registered.empty()) cudaHostUnregister(registered.data());
+  }
+  if (x_host_ != nullptr) cudaFreeHost(x_host_);
+}
+
+void CudaTier::record(cudaEvent_t event, cudaStream_t stream, const char* what) {
+  stream_.note(cudaEventRecord(event, stream), what);
+}
+
+void CudaTier::wait_for(cudaStream_t stream, cudaEvent_t event, const char* what) {
+  stream_.note(cudaStreamWaitEvent(stream, event, 0), what);
+}
+
+Status CudaTier::fill(uint64_t slot, const uint8_t* from, uint64_t bytes) {
+  stream_.use();
+  CUDA_CHECK(stream_, cudaMemcpyAsync(slots_ + slot, from, bytes, cudaMemcpyHostToDevice, moves_));
+  CUDA_CHECK(stream_, cudaStreamSynchronize(moves_));
+  return stream_.status();
+}
+
+Status CudaTier::settle() {
+  ROTA_RETURN_IF_ERROR(stream_.wait());
+  CUDA_CHECK(stream_, cudaStreamSynchronize(io_));
+  CUDA_CHECK(stream_, cudaStreamSynchronize(moves_));
+  leaving_.clear();
+  return stream_.status();
+}
+
+void CudaTier::settle_place(const uint8_t* place) {
+  if (std::find(leaving_.begin(), leaving_.end(), place) == leaving_.end()) return;
+  stream_.use();
+  CUDA_CHECK(stream_, cudaEventSynchronize(moved_[static_cast<size_t>(leaving_layer_)]));
+  leaving_.clear();
+}
+
+void CudaTier::begin(const DeviceCall& call) {
+  call_ = call;
+  copied_ = moving_ = false;
+  const cudaStream_t compute = stream_.use();
+  record(reached_, compute, "reaching a layer's experts");
+  if (call.pool) {
+    wait_for(io_, reached_, "x for the CPU pool");
+    CUDA_CHECK(stream_,
+               cudaMemcpyAsync(x_host_, call.x, row_bytes_ * static_cast<size_t>(call.rows),
+                               cudaMemcpyDeviceToHost, io_));
+    record(x_there_, io_, "x for the CPU pool");
+  }
+  kernels_->begin(call.x, call.rows);
+}
+
+void CudaTier::stage(size_t index, const uint8_t* from, uint64_t bytes) {
+  stream_.use();
+  if (!copied_) {
+    wait_for(io_, reached_, "places for copies");  // the last call's have been computed
+    copied_ = true;
+  }
+  if (std::find(leaving_.begin(), leaving_.end(), from) != leaving_.end()) {
+    wait_for(io_, moved_[static_cast<size_t>(leaving_layer_)], "a victim on its way");
+  }
+  CUDA_CHECK(stream_, cudaMemcpyAsync(staged(index), from, bytes, cudaMemcpyHostToDevice, io_));
+  record(staged_there_, io_, "copies of missed experts");
+}
+
+void CudaTier::launch(std::span<const ExpertJob> jobs) {
+  if (jobs.empty()) return;
+  jobs_.clear();
+  for (const ExpertJob& job : jobs) {
+    const BlobLayout& at = *job.layout;
+    jobs_.push_back({job.blob, at.gate, at.up, at.down, at.up_offset, at.down_offset,
+                     call_.plan->pairs_of(job.distinct)});
+  }
+  kernels_->compute(jobs_, call_.weights);
+}
+
+void CudaTier::compute(std::span<const ExpertJob> hits, std::span<const ExpertJob> copied) {
+  const auto layer = static_cast<size_t>(call_.layer);
+  if (has_moved_[layer] != 0) {
+    wait_for(stream_.use(), moved_[layer], "what entered slots");
+    has_moved_[layer] = 0;
+  }
+  launch(hits);
+  if (copied.empty()) return;
+  wait_for(stream_.use(), staged_there_, "copies of missed experts");
+  launch(copied);
+}
+
+const float* CudaTier::input() {
+  stream_.use();
+  CUDA_CHECK(stream_, cudaEventSynchronize(x_there_));
+  return x_host_;
+}
+
+// Kernels of earlier calls may still read a victim, and this call's copies a place of the arena.
+void CudaTier::begin_moves() {
+  if (moving_) return;
+  moving_ = true;
+  wait_for(moves_, reached_, "slots that are left");
+  if (copied_) wait_for(moves_, staged_there_, "places that are left");
+}
+
+void CudaTier::move(const SlotMove& move) {
+  stream_.use();
+  begin_moves();
+  if (move.victim_to != nullptr) {
+    CUDA_CHECK(stream_, cudaMemcpyAsync(victim_, slots_ + move.slot, move.victim_bytes,
+                                        cudaMemcpyDeviceToDevice, moves_));
+  }
+  if (move.from != nullptr) {
+    CUDA_CHECK(stream_, cudaMemcpyAsync(slots_ + move.slot, move.from, move.bytes,
+                                        cudaMemcpyHostToDevice, moves_));
+  }
+  if (move.victim_to != nullptr) {
+    CUDA_CHECK(stream_, cudaMemcpyAsync(move.victim_to, victim_, move.victim_bytes,
+                                        cudaMemcpyDeviceToHost, moves_));
+    leaving_.push_back(move.victim_to);
+  }
+}
+
+void CudaTier::enter(uint64_t slot, const uint8_t* from, uint64_t bytes) {
+  stream_.use();
+  begin_moves();
+  CUDA_CHECK(stream_, cudaMemcpyAsync(slots_ + slot, from, bytes, cudaMemcpyHostToDevice, moves_));
+  CUDA_CHECK(stream_, cudaStreamSynchronize(moves_));  // the buffer is another's from here on
+  leaving_.clear();
+}
+
+// Once: copies from it need not wait then.
+void CudaTier::pin_partials(ExpertPool& pool) {
+  if (!partials_.empty() || pool.partial_memory().empty()) return;
+  const auto memory = pool.partial_memory();
+  if (cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterDefault) == cudaSuccess) {
+    partials_ = memory;
+  } else {
+    cudaGetLastError();
+  }
+}
+
+Status CudaTier::finish(ExpertPool* pool, std::span<const size_t> pooled, float* y) {
+  const cudaStream_t compute = stream_.use();
+  if (pool != nullptr) pin_partials(*pool);
+  // The pool's next partial sums are computed after input() has waited for a later x: these have
+  // been read by then.
+  for (const size_t distinct : pooled) {
+    for (const int pair : call_.plan->pairs_of(distinct)) {
+      CUDA_CHECK(stream_, cudaMemcpyAsync(kernels_->partial(pair), pool->partial(pair), row_bytes_,
+                                          cudaMemcpyHostToDevice, compute));
+    }
+  }
+  if (call_.plan->pairs() < call_.rows * call_.top_k) {
+    for (int pair = 0; pair < call_.rows * call_.top_k; ++pair) {
+      if (!call_.plan->dropped(pair)) continue;
+      CUDA_CHECK(stream_, cudaMemsetAsync(kernels_->partial(pair), 0, row_bytes_, compute));
+    }
+  }
+  kernels_->finish(call_.rows, y);
+  if (moving_) {
+    record(moved_[static_cast<size_t>(call_.layer)], moves_, "what entered slots");
+    has_moved_[static_cast<size_t>(call_.layer)] = 1;
+    leaving_layer_ = call_.layer;
+  }
+  return stream_.status();
+}
+
+}  // namespace rota

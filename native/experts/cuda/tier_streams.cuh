@@ -1,0 +1,73 @@
+// The device tier of an NVIDIA GPU: its streams, events and memory.
+//
+// Three streams. The device's own computes: splitting x, hits, copied experts, the sum. `io` brings
+// x to the host and experts that are copied for a call. `moves` carries admissions and victims,
+// which a pass need not wait for: only the layer's next call does, and whoever reads the arena
+// place of a victim on its way.
+#pragma once
+
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "device/cuda/cuda_stream.cuh"
+#include "device/cuda/expert_kernels.cuh"
+#include "experts/device_tier.h"
+
+namespace rota {
+
+class CudaTier final : public DeviceTier {
+ public:
+  static Result<std::unique_ptr<CudaTier>> create(CudaStream& stream, const DeviceTierNeeds& needs);
+  // Of its memory, without the slots: what the kernels need, and places for copies and a victim.
+  static uint64_t scratch_bytes(const ExpertShape& shape, uint64_t staged_bytes);
+  ~CudaTier() override;
+
+  bool computes() const override { return true; }
+  uint8_t* slot(uint64_t offset) override { return slots_ + offset; }
+  uint8_t* staged(size_t index) override { return staged_ + index * max_blob_; }
+  std::span<const uint8_t> ram() override { return {}; }
+  uint64_t device_bytes() const override { return device_bytes_; }
+  const std::string& arena_note() const override { return arena_note_; }
+  Status fill(uint64_t slot, const uint8_t* from, uint64_t bytes) override;
+  Status settle() override;
+  void settle_place(const uint8_t* place) override;
+  void begin(const DeviceCall& call) override;
+  void stage(size_t index, const uint8_t* from, uint64_t bytes) override;
+  void compute(std::span<const ExpertJob> hits, std::span<const ExpertJob> copied) override;
+  const float* input() override;
+  void move(const SlotMove& move) override;
+  void enter(uint64_t slot, const uint8_t* from, uint64_t bytes) override;
+  Status finish(ExpertPool* pool, std::span<const size_t> pooled, float* y) override;
+
+ private:
+  explicit CudaTier(CudaStream& stream) : stream_(stream) {}
+  Status allocate(const DeviceTierNeeds& needs);
+  void record(cudaEvent_t event, cudaStream_t stream, const char* what);
+  void wait_for(cudaStream_t stream, cudaEvent_t event, const char* what);
+  void begin_moves();
+  void launch(std::span<const ExpertJob> jobs);
+  void pin_partials(ExpertPool& pool);
+
+  CudaStream& stream_;
+  std::unique_ptr<ExpertKernels> kernels_;
+  cudaStream_t io_ = nullptr, moves_ = nullptr;
+  cudaEvent_t reached_ = nullptr;  // the device's stream is at the call's x
+  cudaEvent_t x_there_ = nullptr, staged_there_ = nullptr;
+  std::vector<cudaEvent_t> moved_;       // by layer: what its last call moved
+  std::vector<uint8_t> has_moved_;       // by layer: recorded since its last call waited for it
+  std::vector<const uint8_t*> leaving_;  // arena places that victims are on their way to
+  int leaving_layer_ = -1;               // whose event covers them all
+
+  uint8_t *slots_ = nullptr, *staged_ = nullptr, *victim_ = nullptr;
+  uint64_t max_blob_ = 0, device_bytes_ = 0;
+  float* x_host_ = nullptr;              // pinned [max_rows, dim]
+  size_t row_bytes_ = 0;                 // of x
+  std::span<uint8_t> arena_, partials_;  // registered; empty: not
+  std::string arena_note_;
+
+  DeviceCall call_;
+  bool copied_ = false, moving_ = false;  // of the call: something is staged, something moves
+  std::vector<CudaExpertJob> jobs_;
+};
+
+}  // namespace rota
