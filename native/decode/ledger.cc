@@ -35,9 +35,11 @@ class Line {
     key(name);
     out_ += buffer;
   }
+  // Microseconds that are over: parts of a time that were cut off so are never more than the whole.
   void milliseconds(const char* name, int64_t ns) {
+    const int64_t us = ns / 1000;
     char buffer[32];
-    std::snprintf(buffer, sizeof buffer, "%.6f", static_cast<double>(ns) * 1e-6);
+    std::snprintf(buffer, sizeof buffer, "%" PRId64 ".%03" PRId64, us / 1000, us % 1000);
     key(name);
     out_ += buffer;
   }

@@ -54,15 +54,15 @@ TEST_CASE("a ledger line") {
   pass.experts.pool_bytes = 90;
   pass.dense_bytes = 99;
   pass.engram_bytes = 7;
-  pass.total_ns = 4000001;
+  pass.total_ns = 4007999;
   CHECK(
       ledger_line(pass) ==
       "{\"id\":3,\"pass\":1,\"kind\":\"verify\",\"rows\":4,\"offered\":3,\"accepted\":2,\"hit\":5,"
       "\"pcie\":1,\"cpu\":2,\"file\":3,\"skipped\":0,\"late\":1,\"distinct\":{\"hit\":4,\"pcie\":0,"
       "\"cpu\":2,\"file\":3},\"blobs\":{\"hit\":{\"Q2_0\":4},\"cpu\":{\"mixed\":2},\"file\":{"
       "\"PTQ1_0\":3}},\"bytes\":{\"hit\":40,\"pcie\":0,\"cpu\":20,\"file\":30,\"dense\":99,"
-      "\"engram\":7,\"pool\":90},\"ms\":{\"total\":4.000001,\"draft\":0.000000,\"dense\":0.000000,"
-      "\"experts\":2.500000,\"pool\":1.250000,\"file_wait\":0.000000}}\n");
+      "\"engram\":7,\"pool\":90},\"ms\":{\"total\":4.007,\"draft\":0.000,\"dense\":0.000,"
+      "\"experts\":2.500,\"pool\":1.250,\"file_wait\":0.000}}\n");
 }
 
 }  // namespace rota

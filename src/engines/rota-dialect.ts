@@ -116,11 +116,12 @@ function readIds(reader: Reader): number[] | null {
   return null;
 }
 
+/** To whole microseconds: where a pass begins and ends is not known more closely. */
 function readPassMs(reader: Reader): number[] | null {
   const times = reader.at('pass_ms');
   if (times === undefined || times === null) return null;
   if (Array.isArray(times) && times.every((ms) => typeof ms === 'number' && Number.isFinite(ms) && ms >= 0))
-    return times;
+    return times.map((ms) => Math.round(1000 * ms) / 1000);
   reader.refused.push('pass_ms');
   return null;
 }
@@ -132,9 +133,12 @@ export interface Answer {
 }
 
 export function readDone(message: Message): Answer {
-  const { ids: _, ...raw } = message.body;
   const reader = createReader(message.body);
   const ids = readIds(reader);
+  const passMs = readPassMs(reader);
+  // What was believed stands beside it already, and is most of an answer.
+  const { ids: _, pass_ms: untold, ...rest } = message.body;
+  const raw = passMs === null && untold !== undefined ? { ...rest, pass_ms: untold } : rest;
   const result: GenerateResult = {
     ids,
     text: textOrNull(reader.at('text')),
@@ -145,7 +149,7 @@ export function readDone(message: Message): Answer {
     cachedPromptTokens: reader.count('timings', 'cache_n'),
     prefillMs: reader.number('timings', 'prompt_ms'),
     ttftMs: reader.number('ttft_ms'),
-    passMs: readPassMs(reader),
+    passMs,
     counters: readCounters(reader),
     raw,
   };

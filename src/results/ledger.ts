@@ -3,13 +3,14 @@
 
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { gunzipSync } from 'node:zlib';
 import { sumsByRequest } from '../core/counters/ledger-sums.ts';
 import { InvalidRecordError } from '../core/errors.ts';
 import type { LedgerPass, RunLedger } from '../core/records/ledger.ts';
 import { writeWhole } from './files.ts';
 import { sha256 } from './journal-line.ts';
 import type { RunFolder } from './run-folder.ts';
+import { pack, sealedName, unpack } from './sealed.ts';
 
 /** Far above a measured hour; above it the text is not held in memory at once. */
 export const MAX_LEDGER_BYTES = 256 * 1024 ** 2;
@@ -70,7 +71,7 @@ function wholeLines(text: Buffer): { readonly lines: string[]; readonly tornByte
 }
 
 /**
- * What the engine wrote into `written`, less what was not measured, as `<same name>.gz`. Null when it wrote none: a run without a
+ * What the engine wrote into `written`, less what was not measured, sealed. Null when it wrote none: a run without a
  * ledger is a run all the same. The journal has the digest, so that nobody alters it unseen.
  */
 export function sealLedger(
@@ -84,8 +85,8 @@ export function sealLedger(
     const pass = readLedgerLine(line);
     return pass !== null && requests.has(pass.request) ? [{ line, pass }] : [];
   });
-  const bytes = gzipSync(kept.map(({ line }) => `${line}\n`).join(''));
-  const file = `${written}.gz`;
+  const bytes = pack(Buffer.from(kept.map(({ line }) => `${line}\n`).join('')));
+  const file = sealedName(written);
   writeWhole(file, bytes);
   rmSync(written);
   return {
@@ -113,6 +114,9 @@ export function checkLedgers(folder: RunFolder, ledgers: readonly RunLedger[]): 
 }
 
 export function readLedger(folder: RunFolder, ledger: RunLedger): LedgerPass[] {
-  const { lines } = wholeLines(gunzipSync(readSealed(folder, ledger)));
+  const sealed = readSealed(folder, ledger);
+  // Records of before are gzip's.
+  const text = ledger.file.endsWith('.gz') ? gunzipSync(sealed) : unpack(sealed, ledger.file);
+  const { lines } = wholeLines(text);
   return lines.flatMap((line) => readLedgerLine(line) ?? []);
 }

@@ -1,6 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { altered } from '../results/sealed-text.ts';
 import { type Bench, createBench, protocol } from './helpers/rota.ts';
 
 /** Sessions of a seeded fake engine: 8 blocks, ln of two sessions' ratio spreads by 1 %, the margin is 2 %. */
@@ -88,10 +89,8 @@ describe('rota gate', () => {
 
   it('believes no record that was altered', async () => {
     const journal = join(runs['same'] ?? '', 'journal.jsonl');
-    const good = readFileSync(journal, 'utf8');
-    writeFileSync(journal, good.replace('"tokens":8', '"tokens":9'));
+    using _ = altered(journal, (text) => text.replace('"tokens":8', '"tokens":9'));
     const { exitCode, stderr } = await gate('same');
-    writeFileSync(journal, good);
     expect([exitCode, stderr.split('\n').length]).toEqual([5, 1]);
   });
 

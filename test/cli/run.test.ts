@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { altered } from '../results/sealed-text.ts';
 import { type Bench, createBench, protocol } from './helpers/rota.ts';
 
 let bench: Bench;
@@ -92,12 +93,9 @@ describe('rota run', () => {
     expect((await bench.rota('report', 'latest', '--recompute')).exitCode).toBe(0);
     expect(readFileSync(join(folder, 'verdict.json')).equals(before)).toBe(true);
     const journal = join(folder, 'journal.jsonl');
-    const good = readFileSync(journal, 'utf8');
-    writeFileSync(journal, good.replace('"tokens":8', '"tokens":9'));
-    const altered = await bench.rota('report', 'latest', '--recompute');
-    writeFileSync(journal, good);
-    expect(altered.exitCode).toBe(5);
-    expect(altered.stderr.split('\n')).toHaveLength(1);
+    using _ = altered(journal, (text) => text.replace('"tokens":8', '"tokens":9'));
+    const { exitCode, stderr } = await bench.rota('report', 'latest', '--recompute');
+    expect([exitCode, stderr.split('\n').length]).toEqual([5, 1]);
   });
 
   it('takes no file for a bug of its own, whatever was made of it', async () => {

@@ -108,3 +108,20 @@ test('a request in the words of the protocol', () => {
     stream: false,
   });
 });
+
+test('times of passes are kept once, to whole microseconds; those that cannot be believed stay as they came', () => {
+  const done = (pass_ms: unknown) => readDone(message({ event: 'done', id: 1, pass_ms, ids: [1, 2] })).result;
+  expect(done([9.639726999999999, 0.0004, 4])).toMatchObject({
+    passMs: [9.64, 0, 4],
+    raw: { event: 'done', id: 1 },
+  });
+  expect(Object.keys(Object(done([1]).raw))).toEqual(['event', 'id']);
+  expect(done([1, -2])).toMatchObject({ passMs: null, raw: { pass_ms: [1, -2] } });
+});
+
+test('the drafter’s fingerprint: told, told to be none, and not told', () => {
+  const drafter = (more: object) => readReady(message({ event: 'ready', ...more })).draftFingerprint;
+  expect(drafter({ draft_fingerprint: 'd00d' })).toBe('d00d');
+  expect(drafter({ draft_fingerprint: null })).toBeNull();
+  expect(drafter({})).toBeUndefined();
+});

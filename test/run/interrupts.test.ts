@@ -1,10 +1,11 @@
 // Ctrl-C and sudden death: what was measured stays, no engine is left, and a resume finishes with every run there once.
 
-import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readJournal } from '../../src/results/journal.ts';
 import { runSession } from '../../src/run/session.ts';
 import { recomputeVerdict } from '../../src/run/verdict-file.ts';
+import { altered } from '../results/sealed-text.ts';
 import {
   buildSession,
   enginesOf,
@@ -110,8 +111,8 @@ test('a finished run that is resumed runs nothing again; one that was altered is
   await runSession(options);
   await runSession({ ...options, resumed: true });
   expect(eventsOf(readJournal(prepared.folder).events, 'run_start')).toHaveLength(2);
-  const text = readFileSync(prepared.folder.journal, 'utf8');
-  writeFileSync(prepared.folder.journal, text.replace('"tokens":12', '"tokens":13'));
+  expect(existsSync(prepared.folder.journal)).toBe(false);
+  using _ = altered(prepared.folder.journal, (text) => text.replace('"tokens":12', '"tokens":13'));
   await expect(runSession({ ...options, resumed: true })).rejects.toThrow(
     'the record was altered after it was written',
   );

@@ -2,10 +2,12 @@
 
 import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { EngineError, InvalidRecordError } from '../../src/core/errors.ts';
+import { sha256 } from '../../src/results/journal-line.ts';
 import { readLedger } from '../../src/results/ledger.ts';
+import { pack, unpack } from '../../src/results/sealed.ts';
 import { refuseLedgerFlood } from '../../src/run/ledger.ts';
 import { recomputeVerdict } from '../../src/run/verdict-file.ts';
 import { loadDescriptor } from '../../src/schema/load.ts';
@@ -25,7 +27,7 @@ test('every run has one: its measured windows and nothing else, pass by pass as 
   const run = await runFakes(base.path, ARMS, { hasLedger: true, blocks: 2, extra: CALM });
   const ledgers = ledgersOf(run);
   expect(ledgers.map(({ file }) => file).sort()).toEqual(
-    run.plan.runs.map(({ id }) => `ledger/${id}.1.jsonl.gz`).sort(),
+    run.plan.runs.map(({ id }) => `ledger/${id}.1.jsonl.br`).sort(),
   );
   for (const ledger of ledgers) {
     // Two classes, a prompt of 12 tokens each.
@@ -54,13 +56,27 @@ test('a line that was altered or a file that is gone, and the record is invalid'
   const file = path.join(run.folder.path, ledger?.file ?? '');
   const good = readFileSync(file);
   expect(recomputeVerdict(run.folder).exitCode).toBe(0);
-  const text = gunzipSync(good).toString('utf8');
-  writeFileSync(file, gzipSync(text.replace('"rows":1', '"rows":2')));
+  const text = unpack(good, file).toString('utf8');
+  writeFileSync(file, pack(Buffer.from(text.replace('"rows":1', '"rows":2'))));
   expect(() => recomputeVerdict(run.folder)).toThrowError(InvalidRecordError);
   rmSync(file);
   expect(() => recomputeVerdict(run.folder)).toThrowError(/is missing/);
   writeFileSync(file, good);
   expect(recomputeVerdict(run.folder).exitCode).toBe(0);
+});
+
+test('a ledger of a record from before, which is gzip, is read as well', async () => {
+  using base = temporaryFolder();
+  const run = await runFakes(base.path, ARMS, { hasLedger: true, extra: CALM });
+  const [ledger] = ledgersOf(run);
+  if (ledger === undefined) throw new Error('no ledger');
+  const passes = readLedger(run.folder, ledger);
+  expect(passes).toHaveLength(22);
+  const sealed = path.join(run.folder.path, ledger.file);
+  const bytes = gzipSync(unpack(readFileSync(sealed), sealed));
+  const file = ledger.file.replace(/br$/, 'gz');
+  writeFileSync(path.join(run.folder.path, file), bytes);
+  expect(readLedger(run.folder, { ...ledger, file, sha256: sha256(bytes) })).toEqual(passes);
 });
 
 test('a ledger that says something else than the answers is a measurement that contradicts itself', async () => {
@@ -85,8 +101,8 @@ test('an engine that dies leaves what it had written; the run that counts has it
   expect(
     ends.map(({ status, ledger }) => [status, ledger?.file.slice(-11), ledger?.tornBytes, ledger?.lines]),
   ).toEqual([
-    ['void', '.1.jsonl.gz', 0, 11],
-    ['ok', '.2.jsonl.gz', HALF_BYTES, 22],
+    ['void', '.1.jsonl.br', 0, 11],
+    ['ok', '.2.jsonl.br', HALF_BYTES, 22],
   ]);
 });
 

@@ -5,6 +5,7 @@ import { expect, test, vi } from 'vitest';
 import { stableJson } from '../../src/core/stable-json.ts';
 import { startTelemetry } from '../../src/machine/telemetry.ts';
 import { readRun } from '../../src/results/read.ts';
+import { readText } from '../../src/results/sealed.ts';
 import { deriveVerdict, recomputeVerdict } from '../../src/run/verdict-file.ts';
 import { temporaryFolder } from '../engines/helpers/fake.ts';
 import { eventsOf, runFakes } from './helpers/fake-session.ts';
@@ -80,7 +81,10 @@ test('two arms on a scripted clock: rates to within 0.1 %, same output seen as t
   expect(stableJson(deriveVerdict(run.folder))).toBe(readFileSync(run.folder.verdict, 'utf8'));
   expect(recomputeVerdict(run.folder)).toEqual(verdict);
   expect(readdirSync(run.folder.logs).sort()).toEqual(plan.runs.map(({ id }) => `${id}.1.log`).sort());
-  expect(existsSync(run.folder.telemetry)).toBe(true);
+  // Nobody adds to them any more.
+  for (const file of [run.folder.telemetry, run.folder.journal]) {
+    expect([existsSync(file), readText(file)?.at(-1)]).toEqual([false, '\n'.charCodeAt(0)]);
+  }
 });
 
 test('in a run: warm-up, reset, one prime prompt a class, then the prompts of the block in one order for all arms', async () => {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { EXIT, InvalidRecordError } from '../../src/core/errors.ts';
 import { recomputeVerdict, writeVerdict } from '../../src/run/verdict-file.ts';
 import { temporaryFolder } from '../engines/helpers/fake.ts';
+import { altered } from '../results/sealed-text.ts';
 import { type FakeRun, runFakes } from './helpers/fake-session.ts';
 
 vi.setConfig({ hookTimeout: 60_000 });
@@ -46,10 +47,10 @@ test('a verdict that says something else than the journal is refused and left as
 });
 
 test('an altered journal gives no verdict', () => {
-  const journal = readFileSync(run.folder.journal, 'utf8');
-  writeFileSync(run.folder.journal, journal.replace(/"decodeMs":[\d.]+/, '"decodeMs":1'));
-  expect(errorOf(() => recomputeVerdict(run.folder)).message).toContain('altered after it was written');
-  writeFileSync(run.folder.journal, journal);
+  {
+    using _ = altered(run.folder.journal, (text) => text.replace(/"decodeMs":[\d.]+/, '"decodeMs":1'));
+    expect(errorOf(() => recomputeVerdict(run.folder)).message).toContain('altered after it was written');
+  }
   const plan = readFileSync(run.folder.plan, 'utf8');
   appendFileSync(run.folder.plan, '\n');
   expect(errorOf(() => recomputeVerdict(run.folder)).message).toContain('altered after it was written');

@@ -80,8 +80,9 @@ export interface GenerateResult {
   readonly prefillMs: number | null;
   /** From the request sent to the first token, by the engine's clock where it has one. */
   readonly ttftMs: number | null;
+  /** To whole microseconds. */
   readonly passMs: readonly number[] | null;
   readonly counters: Counters;
-  /** The engine's own answer, whole, without the token ids. */
+  /** The engine's own answer, whole, but for the token ids and the times of passes that stand above. */
   readonly raw: unknown;
 }

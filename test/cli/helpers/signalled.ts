@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
+import { textOf } from '../../results/sealed-text.ts';
 import type { Bench } from './rota.ts';
 
 type Running = ReturnType<Bench['rota']>;
@@ -33,7 +34,7 @@ export function journalNow(bench: Bench): string {
   const results = bench.path('results');
   const newest = existsSync(results) ? readdirSync(results).sort().at(-1) : undefined;
   const journal = path.join(results, newest ?? '', 'journal.jsonl');
-  return newest !== undefined && existsSync(journal) ? readFileSync(journal, 'utf8') : '';
+  return newest === undefined ? '' : textOf(journal);
 }
 
 const PHASE_MS = 40_000;

@@ -25,7 +25,7 @@ export function ledgerOf(
     fileWait: null,
   };
   return {
-    file: 'ledger/run.jsonl.gz',
+    file: 'ledger/run.jsonl.br',
     sha256: 'hash',
     lines: 1,
     tornBytes: 0,
