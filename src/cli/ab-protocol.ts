@@ -27,6 +27,8 @@ export interface AbRequest {
   readonly overrides: { readonly A: string | undefined; readonly B: string | undefined };
   readonly blocks: number;
   readonly maxNew: number;
+  /** Share of all cores that others may use in a window. Absent: as in a file. */
+  readonly foreignCpuShare?: number | undefined;
 }
 
 export function abProtocol(
@@ -43,6 +45,9 @@ export function abProtocol(
     baseline: 'A',
     arms: { A: armOf(context, descriptor, request, 'A'), B: armOf(context, descriptor, request, 'B') },
     blocks: request.blocks,
+    ...(request.foreignCpuShare === undefined
+      ? {}
+      : { guards: { foreignCpuShare: request.foreignCpuShare } }),
     workloads: CLASSES.map((name) => ({
       class: name,
       prompts: join(context.root, 'protocols', 'prompts', `${name}.yaml`),

@@ -10,6 +10,9 @@ beforeAll(() => {
 });
 afterAll(() => bench.remove());
 
+/** Whoever else uses this machine shall not decide what these tests see. */
+const AA = ['aa', 'fake', 'model.gguf', '--blocks', '4', '--max-new', '8', '--json', '--share-machine'];
+
 /** Where the spread comes from that a plan reckons with. */
 async function source(): Promise<string> {
   const words = ['ab', 'fake', 'model.gguf', '-a', '', '-b', '--rate 3000', '--plan', '--json'];
@@ -19,17 +22,7 @@ async function source(): Promise<string> {
 
 it('measures an engine against itself, keeps a certificate, and later plans reckon with it while it holds', async () => {
   expect(await source()).toContain('not measured here');
-  const run = await bench.rota(
-    'aa',
-    'fake',
-    'model.gguf',
-    '--blocks',
-    '4',
-    '--max-new',
-    '8',
-    '--json',
-    '--share-machine',
-  );
+  const run = await bench.rota(...AA, '--foreign-cpu', '1');
   // The fake engine's noise is this machine's: an alarm is rare and no mistake of the command.
   expect([0, 5]).toContain(run.exitCode);
   const certificate = JSON.parse(run.stdout);
@@ -65,8 +58,7 @@ it('measures an engine against itself, keeps a certificate, and later plans reck
 }, 120_000);
 
 it('certifies when it is finished by rota resume, as by itself', async () => {
-  const words = ['aa', 'fake', 'model.gguf', '--blocks', '4', '--max-new', '8', '--json', '--share-machine'];
-  const run = await bench.rota(...words);
+  const run = await bench.rota(...AA, '--foreign-cpu', '1');
   expect([0, 5]).toContain(run.exitCode);
   const { run: name, utc } = JSON.parse(run.stdout);
   const folder = bench.path(join('results', name));

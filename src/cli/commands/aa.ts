@@ -1,7 +1,7 @@
 // rota aa ENGINE MODEL: identical arms, so that whatever they show is noise; kept as a certificate that later plans reckon with.
 import { Command } from '@commander-js/extra-typings';
 import { abProtocol } from '../ab-protocol.ts';
-import { MODEL_WORDS, modelArgument, wholeArgument } from '../arguments.ts';
+import { MODEL_WORDS, modelArgument, numberArgument, wholeArgument } from '../arguments.ts';
 import type { Context } from '../context.ts';
 import { measure } from '../measure.ts';
 
@@ -13,6 +13,11 @@ export function aaCommand(context: Context) {
     .option('-a <flags>', 'flags of both arms, as the engine has them', '')
     .option('--blocks <count>', 'how often both are run', wholeArgument(4, 1000), 8)
     .option('--max-new <count>', 'tokens of each answer', wholeArgument(2, 1_000_000), 64)
+    .option(
+      '--foreign-cpu <share>',
+      'of all cores that others may use in a window, 0.1 without this: a block beside more is measured again, and left out if that is no help',
+      numberArgument(0, 1),
+    )
     .option('--plan', 'print the plan and stop')
     .option('--share-machine', 'although another rota measures on this machine')
     .option('--json', 'the certificate (or the plan) as JSON')
@@ -26,6 +31,7 @@ export function aaCommand(context: Context) {
         overrides: { A: undefined, B: undefined },
         blocks: options.blocks,
         maxNew: options.maxNew,
+        foreignCpuShare: options.foreignCpu,
       });
       const command = `rota aa ${engine} ${model} -a '${options.a}'`;
       await measure(context, { complete, text, command, equalArms: true }, options);
