@@ -103,6 +103,27 @@ Status parse_words(std::span<const char* const> arguments, const std::vector<Fla
 
 }  // namespace
 
+std::vector<const char*> spread_lists(std::span<const char* const> arguments,
+                                      std::span<const char* const> lists, const char* first) {
+  std::vector<const char*> words;
+  const char* list = first;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view word = arguments[i];
+    if (!word.starts_with("--")) {
+      if (list != nullptr) words.push_back(list);
+      words.push_back(arguments[i]);
+      if (list == first) list = nullptr;
+      continue;
+    }
+    const std::string_view name = word.substr(0, word.find('='));
+    const auto found = std::find(lists.begin(), lists.end(), name);
+    list = found == lists.end() ? nullptr : *found;
+    words.push_back(arguments[i]);
+    if (word.find('=') == word.npos && i + 1 < arguments.size()) words.push_back(arguments[++i]);
+  }
+  return words;
+}
+
 Status parse_flags(std::span<const char* const> arguments, const std::vector<Flag>& flags,
                    std::set<std::string>* given) {
   const Status status = parse_words(arguments, flags, given);

@@ -36,6 +36,12 @@ struct Flag {
 // same: which was meant cannot be known. The names of the flags that were there go to `given`.
 Status parse_flags(std::span<const char* const> arguments, const std::vector<Flag>& flags,
                    std::set<std::string>* given = nullptr);
+// Words behind a flag of `lists` are further values of it, up to the next flag: "--from a b"
+// becomes
+// "--from a --from b". A word before any flag is one value of `first`, if that is named.
+std::vector<const char*> spread_lists(std::span<const char* const> arguments,
+                                      std::span<const char* const> lists,
+                                      const char* first = nullptr);
 std::string flags_help(const std::vector<Flag>& flags);
 
 // A flag that the environment set.

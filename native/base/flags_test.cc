@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -168,6 +169,21 @@ TEST_CASE("a bad variable is a usage error that names it") {
   CHECK(read({{"APP_WIN", "1"}, {"APP_WINDOW", "2"}}).found.status().message() ==
         "APP_WIN and APP_WINDOW disagree: unset one, or give --window");
   CHECK(read({{"APP_WIN", "1"}, {"APP_WINDOW", "1"}}).found.value().size() == 1);
+}
+
+TEST_CASE("words behind a flag that takes a list are its values, and no others") {
+  const auto spread = [](std::vector<const char*> words, const char* first = nullptr) {
+    constexpr std::array kLists = {"--from", "--text"};
+    std::string line;
+    for (const std::string word : spread_lists(words, kLists, first)) line += " " + word;
+    return line;
+  };
+  CHECK(spread({}) == "");
+  CHECK(spread({"--from", "a", "b", "--out", "c", "d"}) == " --from a --from b --out c d");
+  CHECK(spread({"--from=a", "b", "--text", "c", "d"}) == " --from=a --from b --text c --text d");
+  CHECK(spread({"--out", "--from", "a"}) == " --out --from a");
+  CHECK(spread({"a", "b", "--from", "c", "d"}, "--model") == " --model a b --from c --from d");
+  CHECK(spread({"--out", "c", "a"}, "--model") == " --out c a");
 }
 
 }  // namespace

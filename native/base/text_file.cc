@@ -1,4 +1,4 @@
-// Reading a user's text.
+// Reading and writing a user's text.
 #include "base/text_file.h"
 
 #include <fcntl.h>
@@ -47,6 +47,23 @@ Result<std::string> read_text_file(const std::string& path) {
   }
   text.resize(have);
   return text;
+}
+
+Status write_text_file(const std::string& path, std::string_view text) {
+  const auto failed = [&path] {
+    return Status(Code::kIo, path + ": cannot write: " + std::strerror(errno));
+  };
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) return failed();
+  Status status;
+  while (!text.empty() && status.ok()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) status = failed();
+    text.remove_prefix(static_cast<size_t>(n < 0 ? 0 : n));
+  }
+  if (::close(fd) != 0 && status.ok()) status = failed();
+  return status;
 }
 
 }  // namespace rota

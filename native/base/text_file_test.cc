@@ -41,4 +41,18 @@ TEST_CASE(
   CHECK(said(giant) == giant + ": has more than the 64 MiB of a text");
 }
 
+TEST_CASE("a text is written whole over what was there, or the path and the reason are said") {
+  const TempDir folder;
+  const std::string path = folder / "text";
+  const std::string bytes("one\ntwo\0three", 13);
+  CHECK(write_text_file(path, "something longer than that").ok());
+  CHECK(write_text_file(path, bytes).ok());
+  CHECK(read_text_file(path).value() == bytes);
+  const Status nowhere = write_text_file("/nowhere/x", bytes);
+  CHECK(nowhere.code() == Code::kIo);
+  CHECK(nowhere.message() == "/nowhere/x: cannot write: No such file or directory");
+  CHECK(write_text_file("/dev/full", bytes).message() ==
+        "/dev/full: cannot write: No space left on device");
+}
+
 }  // namespace rota

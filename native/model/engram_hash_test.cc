@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "model/engram_fixture.h"
 #include "model/engram_tables.h"
 
 namespace rota {
@@ -10,11 +11,7 @@ namespace {
 
 // The release's hash with a token map that sends raw id 2 to compressed id 7.
 Config release() {
-  Config config;
-  config.engram_layers = {1, 14};
-  config.engram_heads = 8;
-  config.engram_start = 16000000;
-  config.engram_compressed_vocab = 99092;
+  Config config = release_engram();
   const EngramTables tables = derive_engram_tables(config);
   config.engram_primes = tables.primes;
   config.engram_offsets = tables.offsets;

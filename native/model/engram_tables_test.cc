@@ -6,28 +6,20 @@
 #include <numeric>
 #include <set>
 
+#include "model/engram_fixture.h"
+
 namespace rota {
 namespace {
 
-Config release() {
-  Config config;
-  config.engram_layers = {1, 14};
-  config.engram_heads = 8;
-  config.engram_head_dim = 256;
-  config.engram_start = 16000000;
-  config.engram_compressed_vocab = 99092;
-  return config;
-}
-
 TEST_CASE("the release's multipliers are numpy's") {
-  const EngramTables tables = derive_engram_tables(release());
+  const EngramTables tables = derive_engram_tables(release_engram());
   CHECK(tables.multipliers == std::vector<int64_t>{76632096046245, 4839876093313, 35959672319349,
                                                    73987337458391, 67716810739261, 51510806800915,
                                                    30921347202721, 82619226485591});
 }
 
 TEST_CASE("primes are consecutive over layers and orders, each used once") {
-  const EngramTables tables = derive_engram_tables(release());
+  const EngramTables tables = derive_engram_tables(release_engram());
   REQUIRE(tables.primes.size() == 48);
   CHECK(tables.primes[0] == 16000057);
   CHECK(tables.primes[1] == 16000079);
@@ -37,7 +29,7 @@ TEST_CASE("primes are consecutive over layers and orders, each used once") {
 }
 
 TEST_CASE("offsets restart in each layer and rows are their layer's sum of primes") {
-  const EngramTables tables = derive_engram_tables(release());
+  const EngramTables tables = derive_engram_tables(release_engram());
   CHECK(tables.offsets[0] == 0);
   CHECK(tables.offsets[1] == 16000057);
   CHECK(tables.offsets[8] == 128000880);

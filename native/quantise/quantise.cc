@@ -1,13 +1,8 @@
 // From the source to the two files.
 #include "quantise/quantise.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-
 #include "base/sha256.h"
+#include "base/text_file.h"
 #include "base/thread_pool.h"
 #include "device/host/host_device.h"
 #include "quantise/report.h"
@@ -39,23 +34,6 @@ std::string inputs_of(const QuantiseOptions& options, const WeightSource& source
   }
   return "method " + std::to_string(kMethod) + "\nweights " + source.fingerprint() + "\ntext " +
          hex(text.finish()) + "\nwindow " + std::to_string(options.window) + "\n";
-}
-
-Status write_report(const std::string& path, const std::string& text) {
-  const auto failed = [&path] {
-    return Status(Code::kIo, path + ": cannot write: " + std::strerror(errno));
-  };
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) return failed();
-  Status status;
-  for (size_t done = 0; done < text.size() && status.ok();) {
-    const ssize_t n = ::write(fd, text.data() + done, text.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) status = failed();
-    done += static_cast<size_t>(n < 0 ? 0 : n);
-  }
-  if (::close(fd) != 0 && status.ok()) status = failed();
-  return status;
 }
 
 std::string report_path(const QuantiseOptions& options) {
@@ -100,7 +78,7 @@ Result<Quantised> quantise(const QuantiseOptions& options) {
                                fitted, difference, out.files.bytes};
   out.report = report_path(options);
   out.text = report_text(report);
-  ROTA_RETURN_IF_ERROR(write_report(out.report, report_json(report)));
+  ROTA_RETURN_IF_ERROR(write_text_file(out.report, report_json(report)));
   work.clear();
   return out;
 }

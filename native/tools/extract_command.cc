@@ -1,8 +1,8 @@
 // rota-model extract-engram: words -> ExtractOptions, a look at the disk, progress, and what was
 // written.
+#include <array>
 #include <cstdio>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -13,6 +13,8 @@
 
 namespace rota {
 namespace {
+
+constexpr std::array kLists = {"--from"};
 
 std::vector<Flag> extract_flags(ExtractOptions& o) {
   return {{"--from",
@@ -25,28 +27,9 @@ std::vector<Flag> extract_flags(ExtractOptions& o) {
            [&o](const std::string& v) { return o.out = v, Status(); }},
           {"--verify", "on|off", "compare every byte with its source at the end (default on)",
            [&o](const std::string& v) -> Status {
-             if (v != "on" && v != "off") {
-               return Status(Code::kUsage, "\"" + v + "\" is neither on nor off");
-             }
-             o.verify = v == "on";
+             ROTA_ASSIGN_OR_RETURN(o.verify, parse_on_off(v));
              return Status();
            }}};
-}
-
-// --from takes several words: each that is no flag belongs to it until the next flag.
-std::vector<const char*> repeat_from(std::span<const char* const> arguments) {
-  std::vector<const char*> out;
-  bool in_from = false;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string_view word = arguments[i];
-    const bool flag = word.starts_with("--");
-    if (!flag && in_from && std::string_view(arguments[i - 1]) != "--from") {
-      out.push_back("--from");
-    }
-    if (flag) in_from = word == "--from" || word.starts_with("--from=");
-    out.push_back(arguments[i]);
-  }
-  return out;
 }
 
 }  // namespace
@@ -58,7 +41,7 @@ std::string extract_help() {
 
 Status extract_command(std::span<const char* const> arguments) {
   ExtractOptions options;
-  ROTA_RETURN_IF_ERROR(parse_flags(repeat_from(arguments), extract_flags(options)));
+  ROTA_RETURN_IF_ERROR(parse_flags(spread_lists(arguments, kLists), extract_flags(options)));
   if (options.from.empty()) {
     return Status(Code::kUsage, "--from is missing: --from SHARD47 SHARD48, or their folder");
   }

@@ -1,4 +1,5 @@
 // rota-model quantise: flags -> QuantiseOptions, progress, and what came of it.
+#include <array>
 #include <climits>
 #include <cstdio>
 #include <string>
@@ -13,6 +14,8 @@
 
 namespace rota {
 namespace {
+
+constexpr std::array kLists = {"--text", "--held-out"};
 
 std::vector<Flag> quantise_flags(QuantiseOptions& o) {
   return {
@@ -44,26 +47,6 @@ std::vector<Flag> quantise_flags(QuantiseOptions& o) {
   };
 }
 
-// Words behind --text and --held-out are further files; the first word of all is the model.
-std::vector<const char*> with_flags(std::span<const char* const> arguments) {
-  std::vector<const char*> words;
-  const char* list = "--model";
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string_view word = arguments[i];
-    if (!word.starts_with("--")) {
-      if (list != nullptr) words.push_back(list);
-      words.push_back(arguments[i]);
-      if (list != nullptr && std::string_view(list) == "--model") list = nullptr;
-      continue;
-    }
-    const std::string_view name = word.substr(0, word.find('='));
-    list = name == "--text" ? "--text" : name == "--held-out" ? "--held-out" : nullptr;
-    words.push_back(arguments[i]);
-    if (word.find('=') == word.npos && i + 1 < arguments.size()) words.push_back(arguments[++i]);
-  }
-  return words;
-}
-
 }  // namespace
 
 std::string quantise_help() {
@@ -73,7 +56,8 @@ std::string quantise_help() {
 
 Status quantise_command(std::span<const char* const> arguments) {
   QuantiseOptions options;
-  ROTA_RETURN_IF_ERROR(parse_flags(with_flags(arguments), quantise_flags(options)));
+  ROTA_RETURN_IF_ERROR(
+      parse_flags(spread_lists(arguments, kLists, "--model"), quantise_flags(options)));
   if (options.model.empty())
     return Status(Code::kUsage, "the model is missing: a GGUF or a folder");
   if (options.out.empty()) return Status(Code::kUsage, "--out is missing: --out FILE.gguf");
