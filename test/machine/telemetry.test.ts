@@ -74,6 +74,7 @@ test.each([
       smClockMhz: 1425,
       powerWatts: 690.5,
       temperatureC: null,
+      throttles: ['power cap'],
     },
   ]);
 });
