@@ -1,4 +1,5 @@
-// Owns writing that survives a crash: whole files appear at once, and what was synced is on the disk. Knows no content.
+// Owns writing that survives a crash: whole files appear at once, and what was synced is on the disk; and reading what may not be
+// there. Knows no content.
 
 import {
   closeSync,
@@ -9,6 +10,7 @@ import {
   ftruncateSync,
   mkdirSync,
   openSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -16,6 +18,16 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { EngineError } from '../core/errors.ts';
+
+/** Null when there is no such file. */
+export function readOrNull(file: string): Buffer | null {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  }
+}
 
 export function syncFolder(folder: string): void {
   const descriptor = openSync(folder, 'r');

@@ -1,9 +1,9 @@
 // Owns reading a run back: plan, journal and verdict of one folder. Changes nothing.
 
-import { readFileSync } from 'node:fs';
 import { InvalidRecordError } from '../core/errors.ts';
 import type { Plan } from '../core/records/plan.ts';
 import type { Verdict } from '../core/records/verdict.ts';
+import { readOrNull } from './files.ts';
 import { type JournalContent, readJournal } from './journal.ts';
 import type { RunFolder } from './run-folder.ts';
 import { planFault, verdictFault } from './shapes.ts';
@@ -12,13 +12,13 @@ const ALTERED = 'the record was altered after it was written';
 
 /** Null when there is no such file. */
 function readJson(file: string, fault: (value: unknown) => string | null): unknown {
+  const bytes = readOrNull(file);
+  if (bytes === null) return null;
   let value: unknown;
   try {
-    value = JSON.parse(readFileSync(file, 'utf8'));
-  } catch (error) {
-    if (isMissing(error)) return null;
-    if (error instanceof SyntaxError) throw new InvalidRecordError(`${file}: is not JSON: ${ALTERED}`);
-    throw error;
+    value = JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw new InvalidRecordError(`${file}: is not JSON: ${ALTERED}`);
   }
   const version = isMap(value) ? value['schemaVersion'] : undefined;
   if (typeof version === 'number' && version > 1) {
@@ -31,10 +31,6 @@ function readJson(file: string, fault: (value: unknown) => string | null): unkno
 
 function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
 export function readPlan(folder: RunFolder): Plan {

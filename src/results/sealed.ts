@@ -4,7 +4,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import { InvalidRecordError } from '../core/errors.ts';
-import { writeWhole } from './files.ts';
+import { readOrNull, writeWhole } from './files.ts';
 
 const ENDING = '.br';
 
@@ -41,11 +41,12 @@ export function unpack(bytes: Buffer, file: string): Buffer {
   return text;
 }
 
-/** Null when there is neither. */
+/** Null when there is neither. Another Rota may seal or unseal it just now: what is asked for first may come to be after that. */
 export function readText(file: string): Buffer | null {
-  if (existsSync(file)) return readFileSync(file);
-  const sealed = sealedName(file);
-  return existsSync(sealed) ? unpack(readFileSync(sealed), sealed) : null;
+  const plain = readOrNull(file);
+  if (plain !== null) return plain;
+  const sealed = readOrNull(sealedName(file));
+  return sealed === null ? readOrNull(file) : unpack(sealed, sealedName(file));
 }
 
 /** A crash in between leaves both, and the plain one counts. */
