@@ -7,6 +7,9 @@ import { TICKS_PER_SECOND } from './proc-parse.ts';
 /** Fewer ticks than this between two readings and a share would be mostly rounding. */
 const MIN_TICKS = 20;
 
+/** Of ticks of a hundredth of a second: more digits are none of the machine's, and most of what a record holds. */
+export const shareOf = (part: number, whole: number): number => Number((part / whole).toPrecision(6));
+
 export type HostLoad = Omit<WindowLoad, 'gpus'>;
 
 type Processes = LoadSnapshot['processes'];
@@ -63,9 +66,13 @@ function threadShares(
   const shares = new Map<string, number>();
   for (const [key, after] of end.threads) {
     const ticks = after.ticks - (start.threads.get(key)?.ticks ?? 0);
-    shares.set(after.name, (shares.get(after.name) ?? 0) + ticks / TICKS_PER_SECOND / seconds);
+    shares.set(after.name, (shares.get(after.name) ?? 0) + ticks);
   }
-  return Object.fromEntries([...shares].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return Object.fromEntries(
+    [...shares]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, ticks]) => [name, shareOf(ticks / TICKS_PER_SECOND, seconds)]),
+  );
 }
 
 export function difference(before: number | null, after: number | null): number | null {
@@ -87,7 +94,7 @@ export function loadBetween(start: LoadSnapshot, end: LoadSnapshot): HostLoad {
   const background = ticksOf('background', used, end.processes);
   const common = {
     threadCpuShare: threadShares(start, end, seconds),
-    rotaCpuShare: seconds > 0 ? rotaSeconds / seconds : null,
+    rotaCpuShare: seconds > 0 ? shareOf(rotaSeconds, seconds) : null,
     loadAverage1: end.loadAverage1,
     memAvailableBytes: end.memAvailableBytes,
     diskReadBytes: difference(start.diskReadBytes, end.diskReadBytes),
@@ -98,16 +105,16 @@ export function loadBetween(start: LoadSnapshot, end: LoadSnapshot): HostLoad {
   const busy = after.busy - before.busy;
   const isBeside = [...end.processes.values()].some(({ owner }) => owner === 'background');
   return {
-    ownCpuShare: Math.min(1, own / total),
+    ownCpuShare: Math.min(1, shareOf(own, total)),
     // The counters tick apart, so their difference may fall a little below nothing.
-    foreignCpuShare: Math.max(0, (busy - own - background - kernel) / total),
+    foreignCpuShare: Math.max(0, shareOf(busy - own - background - kernel, total)),
     cores: after.cores,
-    stolenCpuShare: (after.stolen - before.stolen) / total,
-    kernelCpuShare: kernel / total,
+    stolenCpuShare: shareOf(after.stolen - before.stolen, total),
+    kernelCpuShare: shareOf(kernel, total),
     foreignPrograms: seconds > 0 ? programsOf(used, end.processes, seconds) : [],
     ...(isBeside
       ? {
-          backgroundCpuShare: background / total,
+          backgroundCpuShare: shareOf(background, total),
           backgroundReadBytes: difference(start.backgroundReadBytes, end.backgroundReadBytes),
         }
       : {}),

@@ -6,7 +6,7 @@ import { appendWhole } from '../results/files.ts';
 import type { Clock } from './clock.ts';
 import { gpuLoads } from './gpu-load.ts';
 import type { GpuMonitor } from './gpu-monitor.ts';
-import { difference, loadBetween } from './load-between.ts';
+import { difference, loadBetween, shareOf } from './load-between.ts';
 import { type LoadSnapshot, type Owner, physicalDisks, readHost, readSnapshot } from './load-snapshot.ts';
 
 export interface OpenWindow {
@@ -25,6 +25,7 @@ export interface Telemetry extends AsyncDisposable {
 }
 
 interface Row {
+  /** Whole milliseconds. */
   readonly t: number;
   readonly run: string;
   readonly window: string;
@@ -38,7 +39,7 @@ function smallest(values: readonly (number | null)[]): number | null {
 
 function busyShare(before: LoadSnapshot['cpu'], after: LoadSnapshot['cpu']): number | null {
   if (before === null || after === null || after.total <= before.total) return null;
-  return (after.busy - before.busy) / (after.total - before.total);
+  return shareOf(after.busy - before.busy, after.total - before.total);
 }
 
 function gpusBetween(gpus: GpuMonitor, start: LoadSnapshot, end: LoadSnapshot): WindowLoad['gpus'] {
@@ -88,7 +89,7 @@ export function startTelemetry(options: {
       const host = readHost(disks);
       lowestMemory.push(host.memAvailableBytes);
       rows.push({
-        t: clock.monotonicMs(),
+        t: Math.round(clock.monotonicMs()),
         ...label,
         cpuBusyShare: busyShare(lastCpu, host.cpu),
         loadAverage1: host.loadAverage1,
@@ -109,7 +110,7 @@ export function startTelemetry(options: {
           gpus: gpus?.alive ? gpusBetween(gpus, start, end) : null,
         };
         const engineReadBytes = difference(start.engineReadBytes, end.engineReadBytes);
-        rows.push({ t: end.monotonicMs, ...label, sum: load, engineReadBytes });
+        rows.push({ t: Math.round(end.monotonicMs), ...label, sum: load, engineReadBytes });
         return load;
       },
     };
