@@ -1,12 +1,19 @@
 // Owns the journal's file: appended to, synced, and mended after a crash. What the events mean is not its business.
 
-import { appendFileSync, closeSync, fdatasyncSync, ftruncateSync, openSync, readFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+} from 'node:fs';
 import { InvalidRecordError } from '../core/errors.ts';
 import type { JournalEvent } from '../core/records/journal.ts';
 import { appendWhole, heedDisk } from './files.ts';
 import { type ChainEnd, chainStart, readLine, sha256, writeLine } from './journal-line.ts';
 import type { RunFolder } from './run-folder.ts';
-import { readText, unseal } from './sealed.ts';
 
 export interface JournalContent {
   readonly events: readonly JournalEvent[];
@@ -24,7 +31,7 @@ interface Parsed extends JournalContent {
 const NEWLINE = 10;
 
 function parse(folder: RunFolder): Parsed {
-  const bytes = readText(folder.journal) ?? Buffer.alloc(0);
+  const bytes = existsSync(folder.journal) ? readFileSync(folder.journal) : Buffer.alloc(0);
   const wholeBytes = bytes.lastIndexOf(NEWLINE) + 1;
   const whole = bytes.subarray(0, wholeBytes);
   const lines = whole.toString('utf8').split('\n').slice(0, -1);
@@ -65,7 +72,6 @@ export interface Journal extends Disposable {
 /** Opens it to go on. A torn last line is moved to journal.torn: what it said is lost, and nothing else is. */
 export function openJournal(folder: RunFolder): Journal {
   const found = parse(folder);
-  unseal(folder.journal);
   const descriptor = openSync(folder.journal, 'a');
   if (found.tornBytes > 0) {
     appendFileSync(folder.torn, readFileSync(folder.journal).subarray(found.wholeBytes));

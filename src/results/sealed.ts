@@ -1,10 +1,7 @@
-// Owns the form of text that nobody adds to any more: compressed, beside where it was written, under its name and `.br`. Plain text that
-// is still there is what counts. Knows no content.
+// Owns the form of lines that nobody adds to any more: compressed, under their file's name and `.br`. Knows no content.
 
-import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import { InvalidRecordError } from '../core/errors.ts';
-import { readOrNull, writeWhole } from './files.ts';
 
 const ENDING = '.br';
 
@@ -39,27 +36,4 @@ export function unpack(bytes: Buffer, file: string): Buffer {
   }
   if (text.length > 0 && text.at(-1) !== NEWLINE) throw altered('its last line is not whole');
   return text;
-}
-
-/** Null when there is neither. Another Rota may seal or unseal it just now: what is asked for first may come to be after that. */
-export function readText(file: string): Buffer | null {
-  const plain = readOrNull(file);
-  if (plain !== null) return plain;
-  const sealed = readOrNull(sealedName(file));
-  return sealed === null ? readOrNull(file) : unpack(sealed, sealedName(file));
-}
-
-/** A crash in between leaves both, and the plain one counts. */
-export function seal(file: string): void {
-  if (!existsSync(file)) return;
-  writeWhole(sealedName(file), pack(readFileSync(file)));
-  rmSync(file);
-}
-
-/** So that it can be added to. */
-export function unseal(file: string): void {
-  const sealed = sealedName(file);
-  if (!existsSync(sealed)) return;
-  if (!existsSync(file)) writeWhole(file, unpack(readFileSync(sealed), sealed));
-  rmSync(sealed);
 }

@@ -11,11 +11,9 @@ import { type Clock, systemClock, utcOf } from '../machine/clock.ts';
 import { type GpuMonitor, startGpuMonitor } from '../machine/gpu-monitor.ts';
 import { lockMachine } from '../machine/lock.ts';
 import { startTelemetry } from '../machine/telemetry.ts';
-import { RecordError } from '../results/files.ts';
 import { type Journal, openJournal } from '../results/journal.ts';
 import { readPlan } from '../results/read.ts';
 import type { RunFolder } from '../results/run-folder.ts';
-import { seal, unseal } from '../results/sealed.ts';
 import type { EngineDescriptor } from '../schema/descriptor.ts';
 import { createBackground } from './background.ts';
 import { type BlocksOutcome, runBlocks, runsDone } from './blocks.ts';
@@ -61,7 +59,6 @@ export interface SessionOutcome {
 
 function openRecord(options: SessionOptions, plan: Plan): Journal {
   const journal = openJournal(options.folder);
-  unseal(options.folder.telemetry);
   if (journal.tornBytes > 0) {
     options.onNotice(
       `the last line of the journal was broken off: ${journal.tornBytes} bytes were moved to journal.torn`,
@@ -212,18 +209,5 @@ async function heldSession(
     signal: interrupts.signal,
     ...(options.lockFolder === undefined ? {} : { lockFolder: options.lockFolder }),
   });
-  const outcome = await recordSession(options, { ...held, guard });
-  if (outcome.status === 'finished') sealRecord(options.folder);
-  return outcome;
-}
-
-/** Text to which nobody adds takes a tenth of the room; where there is none for that, it stays as it is. */
-function sealRecord({ journal, telemetry }: RunFolder): void {
-  for (const file of [journal, telemetry]) {
-    try {
-      seal(file);
-    } catch (error) {
-      if (!(error instanceof RecordError)) throw error;
-    }
-  }
+  return await recordSession(options, { ...held, guard });
 }

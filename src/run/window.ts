@@ -71,6 +71,12 @@ function requestFor(context: SessionContext, engine: RunningEngine, task: Window
   };
 }
 
+/** Of what is never measured and never compared, the digest tells the ids; nothing is derived from times of passes. */
+function recorded(event: WindowEvent): WindowEvent {
+  if (event.kind === 'measure' || event.kind === 'arbitrate') return event;
+  return { ...event, result: { ...event.result, ids: null, text: null, passMs: null } };
+}
+
 /**
  * Between opening and closing nothing of Rota runs but the sampler: no file is written, nothing is printed, and the request's
  * time limit only ever fires on a failure.
@@ -119,7 +125,7 @@ export async function runWindow(
         guards: context.plan.guards,
       }),
     };
-    journal.append(event);
+    journal.append(recorded(event));
     refuseFlood(engine.session);
     refuseLedgerFlood(engine.ledger);
     return event;

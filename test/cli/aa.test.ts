@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { rewrite, textOf } from '../results/sealed-text.ts';
 import { type Bench, createBench } from './helpers/rota.ts';
 
 let bench: Bench;
@@ -64,9 +63,9 @@ it('certifies when it is finished by rota resume, as by itself', async () => {
   const folder = bench.path(join('results', name));
   const certificate = bench.path(join('results', 'certificates', `${name}.json`));
   // Killed before its last run began: what the journal had then is all there is.
-  const journal = textOf(join(folder, 'journal.jsonl')).split('\n');
+  const journal = readFileSync(join(folder, 'journal.jsonl'), 'utf8').split('\n');
   const last = journal.findLastIndex((line) => line.includes('"type":"run_start"'));
-  rewrite(join(folder, 'journal.jsonl'), `${journal.slice(0, last).join('\n')}\n`);
+  writeFileSync(join(folder, 'journal.jsonl'), `${journal.slice(0, last).join('\n')}\n`);
   for (const file of [join(folder, 'verdict.json'), certificate]) rmSync(file);
   const resumed = await bench.rota('resume', name, '--json', '--share-machine');
   expect([0, 5]).toContain(resumed.exitCode);

@@ -111,17 +111,6 @@ it('no room for the verdict leaves none, and it is made from the journal when th
   await expectResumed();
 });
 
-it('no room to seal a finished run leaves it as it was written', async () => {
-  const env = suffering(['write', { path: 'jsonl.br', room: 0 }]);
-  expect((await bench.rotaWith(env, 'run', 'tiny.yaml', SHARE)).exitCode).toBe(0);
-  const lines = () => readdirSync(path.dirname(fileOfRun('x'))).filter((name) => name.includes('jsonl'));
-  expect(lines()).toEqual(['journal.jsonl', 'telemetry.jsonl']);
-  expect((await bench.rota('report', 'latest', '--recompute')).exitCode).toBe(0);
-  // A resume that has nothing to run seals it when there is room.
-  expect((await bench.rota('resume', 'latest', SHARE)).exitCode).toBe(0);
-  expect(lines()).toEqual(['journal.jsonl.br', 'telemetry.jsonl.br']);
-});
-
 it('no room for the plan leaves no run', async () => {
   const line = await failing(['write', { path: 'plan.json', room: 100 }]);
   expect(line).toMatch(

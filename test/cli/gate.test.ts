@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { altered } from '../results/sealed-text.ts';
+import { altered } from '../results/altered.ts';
 import { type Bench, createBench, protocol } from './helpers/rota.ts';
 
 /** Sessions of a seeded fake engine: 8 blocks, ln of two sessions' ratio spreads by 1 %, the margin is 2 %. */

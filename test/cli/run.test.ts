@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { altered } from '../results/sealed-text.ts';
+import { altered } from '../results/altered.ts';
 import { type Bench, createBench, protocol } from './helpers/rota.ts';
 
 let bench: Bench;

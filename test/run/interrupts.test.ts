@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readJournal } from '../../src/results/journal.ts';
 import { runSession } from '../../src/run/session.ts';
 import { recomputeVerdict } from '../../src/run/verdict-file.ts';
-import { altered } from '../results/sealed-text.ts';
+import { altered } from '../results/altered.ts';
 import {
   buildSession,
   enginesOf,
@@ -111,7 +111,6 @@ test('a finished run that is resumed runs nothing again; one that was altered is
   await runSession(options);
   await runSession({ ...options, resumed: true });
   expect(eventsOf(readJournal(prepared.folder).events, 'run_start')).toHaveLength(2);
-  expect(existsSync(prepared.folder.journal)).toBe(false);
   using _ = altered(prepared.folder.journal, (text) => text.replace('"tokens":12', '"tokens":13'));
   await expect(runSession({ ...options, resumed: true })).rejects.toThrow(
     'the record was altered after it was written',

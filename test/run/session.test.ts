@@ -5,7 +5,6 @@ import { expect, test, vi } from 'vitest';
 import { stableJson } from '../../src/core/stable-json.ts';
 import { startTelemetry } from '../../src/machine/telemetry.ts';
 import { readRun } from '../../src/results/read.ts';
-import { readText } from '../../src/results/sealed.ts';
 import { deriveVerdict, recomputeVerdict } from '../../src/run/verdict-file.ts';
 import { temporaryFolder } from '../engines/helpers/fake.ts';
 import { eventsOf, runFakes } from './helpers/fake-session.ts';
@@ -81,10 +80,7 @@ test('two arms on a scripted clock: rates to within 0.1 %, same output seen as t
   expect(stableJson(deriveVerdict(run.folder))).toBe(readFileSync(run.folder.verdict, 'utf8'));
   expect(recomputeVerdict(run.folder)).toEqual(verdict);
   expect(readdirSync(run.folder.logs).sort()).toEqual(plan.runs.map(({ id }) => `${id}.1.log`).sort());
-  // Nobody adds to them any more.
-  for (const file of [run.folder.telemetry, run.folder.journal]) {
-    expect([existsSync(file), readText(file)?.at(-1)]).toEqual([false, '\n'.charCodeAt(0)]);
-  }
+  expect(existsSync(run.folder.telemetry)).toBe(true);
 });
 
 test('in a run: warm-up, reset, one prime prompt a class, then the prompts of the block in one order for all arms', async () => {
@@ -184,8 +180,23 @@ test('an arm that samples otherwise is asked so, in every window, and is never t
   const play = 'echoes-sampling';
   const arms = { base: { play }, warm: { play, override }, same: { play, rate: 1900 } };
   const { events, verdict, plan } = await runFakes(folder.path, arms);
-  for (const window of eventsOf(events, 'window')) {
-    expect(window.result.ids?.[0]).toBe(window.run.endsWith('.warm') ? 50 + 10 + 7 : 0 + 10 + 1);
+  const digests = new Map<string, string[]>();
+  for (const { run, kind, prompt, result, idsSha256 } of eventsOf(events, 'window')) {
+    // Of what is only warmed up by, the record has the digest.
+    if (kind === 'measure' || kind === 'arbitrate') {
+      expect(result.ids?.[0]).toBe(run.endsWith('.warm') ? 50 + 10 + 7 : 0 + 10 + 1);
+    } else {
+      expect([result.ids, result.text, result.passMs]).toEqual([null, null, null]);
+      const key = `${kind} ${prompt} ${run.slice(run.lastIndexOf('.') + 1)}`;
+      digests.set(key, [...(digests.get(key) ?? []), idsSha256 ?? 'none']);
+    }
+  }
+  expect(digests.size).toBeGreaterThan(3);
+  for (const [key, seen] of digests) {
+    expect(new Set(seen).size).toBe(1);
+    const other = digests.get(key.replace(/warm$/, 'base'));
+    if (key.endsWith('warm')) expect(other).not.toContain(seen[0]);
+    if (key.endsWith('same')) expect(digests.get(key.replace(/same$/, 'base'))).toContain(seen[0]);
   }
   expect(plan.arms[1]?.sampling).toEqual({ temperature: 0.5, topP: 1, seed: 7 });
   const output = (arm: string) => verdict.arms.find((row) => row.arm === arm)?.output;

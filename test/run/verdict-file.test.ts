@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { EXIT, InvalidRecordError } from '../../src/core/errors.ts';
 import { recomputeVerdict, writeVerdict } from '../../src/run/verdict-file.ts';
 import { temporaryFolder } from '../engines/helpers/fake.ts';
-import { altered } from '../results/sealed-text.ts';
+import { altered } from '../results/altered.ts';
 import { type FakeRun, runFakes } from './helpers/fake-session.ts';
 
 vi.setConfig({ hookTimeout: 60_000 });

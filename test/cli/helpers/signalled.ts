@@ -2,7 +2,6 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
-import { textOf } from '../../results/sealed-text.ts';
 import type { Bench } from './rota.ts';
 
 type Running = ReturnType<Bench['rota']>;
@@ -34,7 +33,7 @@ export function journalNow(bench: Bench): string {
   const results = bench.path('results');
   const newest = existsSync(results) ? readdirSync(results).sort().at(-1) : undefined;
   const journal = path.join(results, newest ?? '', 'journal.jsonl');
-  return newest === undefined ? '' : textOf(journal);
+  return newest !== undefined && existsSync(journal) ? readFileSync(journal, 'utf8') : '';
 }
 
 const PHASE_MS = 40_000;
