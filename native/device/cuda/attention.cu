@@ -20,7 +20,7 @@ constexpr float kBelowAllScores = -1e30f;  // the reference's first maximum
 
 struct AttentionShape {
   AttentionArgs args;
-  Keys ring, listed;
+  Keys ring, block, listed;
   int parts;      // of the longest row
   float* values;  // [rows, heads, parts, head_dim], not yet divided
   float* maxima;  // [rows, heads, parts]
@@ -36,23 +36,22 @@ __device__ int keys_of_row(const AttentionArgs& args, int row) {
   return min(end_of(args, row), args.window) + args.block_rows + listed;
 }
 
-// Channel d of the row's key number `index` in the order of summation.
-__device__ float key_value(const AttentionShape& shape, int row, int index, int d) {
+// A warp decodes the row's key number `index` in the order of summation.
+__device__ void decode_key(const AttentionShape& shape, int row, int index, int lane, float* out) {
   const AttentionArgs& args = shape.args;
   const int end = end_of(args, row), in_window = min(end, args.window);
   if (index < in_window) {
-    return gpu::key_at(shape.ring, static_cast<size_t>((end - in_window + index) % args.ring_slots),
-                       d);
+    const int slot = (end - in_window + index) % args.ring_slots;
+    return gpu::decode_row(shape.ring, shape.ring.row(static_cast<size_t>(slot)), lane, out);
   }
   index -= in_window;
   if (index < args.block_rows) {
-    return args.block.address()[static_cast<size_t>(index) * static_cast<size_t>(args.head_dim) +
-                                static_cast<size_t>(d)];
+    return gpu::decode_row(shape.block, shape.block.row(static_cast<size_t>(index)), lane, out);
   }
   const int group =
       args.list.address()[static_cast<size_t>(row) * static_cast<size_t>(args.list_stride) +
                           static_cast<size_t>(index - args.block_rows)];
-  return gpu::key_at(shape.listed, static_cast<size_t>(group), d);
+  gpu::decode_row(shape.listed, shape.listed.row(static_cast<size_t>(group)), lane, out);
 }
 
 // Channels of a lane: lane, lane + 32, ..
@@ -100,7 +99,7 @@ struct HeadState {
 // blockIdx: x part, y heads, z row.
 template <int kChannels>
 __global__ void __launch_bounds__(kThreads) part_kernel(const AttentionShape shape) {
-  extern __shared__ float tile[];  // [kTile, head_dim]
+  extern __shared__ __align__(16) float tile[];  // [kTile, head_dim]
   const AttentionArgs& args = shape.args;
   const int row = static_cast<int>(blockIdx.z), part = static_cast<int>(blockIdx.x);
   const int lane = static_cast<int>(threadIdx.x) % kWarp, dim = args.head_dim;
@@ -123,8 +122,8 @@ __global__ void __launch_bounds__(kThreads) part_kernel(const AttentionShape sha
   for (int begin = first; begin < last; begin += kTile) {
     const int count = min(kTile, last - begin);
     __syncthreads();
-    for (int i = static_cast<int>(threadIdx.x); i < count * dim; i += kThreads) {
-      tile[i] = key_value(shape, row, begin + i / dim, i % dim);
+    for (int k = static_cast<int>(threadIdx.x) / kWarp; k < count; k += kHeadsABlock) {
+      decode_key(shape, row, begin + k, lane, tile + k * dim);
     }
     __syncthreads();
     if (!works) continue;
@@ -177,6 +176,12 @@ int most_parts(const AttentionArgs& args) {
   return std::max(1, (keys + kKeysAPart - 1) / kKeysAPart);
 }
 
+Keys block_keys(const AttentionArgs& args) {
+  const size_t bytes = static_cast<size_t>(args.head_dim) * sizeof(float);
+  return {KeyFormat::kF32, args.head_dim, bytes,
+          reinterpret_cast<const uint8_t*>(args.block.address())};
+}
+
 template <int kChannels>
 void launch_parts(cudaStream_t stream, const AttentionShape& shape) {
   const AttentionArgs& args = shape.args;
@@ -193,6 +198,7 @@ void launch_band(cudaStream_t stream, const AttentionArgs& args, float* scratch)
                        static_cast<size_t>(most_parts(args));
   AttentionShape shape{args,
                        gpu::keys_of(args.ring),
+                       block_keys(args),
                        gpu::keys_of(args.listed_keys),
                        most_parts(args),
                        scratch + 2 * cells,

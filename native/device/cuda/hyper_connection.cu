@@ -14,8 +14,8 @@ __device__ float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 
 // z[n, n] in shared memory, by one warp: every line's sum is taken by one lane, in order.
 struct Sinkhorn {
-  float* z;
-  float* sums;  // [n]
+  float* z;     // shared, [n, n]
+  float* sums;  // shared, [n]
   int n;
   float eps;
 
@@ -44,6 +44,34 @@ struct Sinkhorn {
     }
     __syncwarp();
   }
+
+  // Of a matrix of four: its entries stay in the registers of 16 lanes.
+  __device__ void balance_four(int lane, int iters) {
+    float value = lane < 16 ? z[lane] : 0.f;
+    const auto divide = [&](int first, int step) {
+      float sum = 0;
+#pragma unroll
+      for (int i = 0; i < 4; ++i) sum += __shfl_sync(kAllLanes, value, first + i * step);
+      value /= sum + eps;
+    };
+    divide(lane % 4, 4);
+    for (int i = 1; i < iters; ++i) {
+      divide(lane / 4 * 4 % 16, 1);
+      divide(lane % 4, 4);
+    }
+    if (lane < 16) z[lane] = value;
+    __syncwarp();
+  }
+
+  __device__ void balance(int lane, int iters) {
+    softmax_rows(lane);
+    if (n == 4) return balance_four(lane, iters);
+    columns(lane);
+    for (int i = 1; i < iters; ++i) {
+      rows(lane);
+      columns(lane);
+    }
+  }
 };
 
 __global__ void coefficients_kernel(HcParams params, const float* h, int dim, const float* mix,
@@ -55,7 +83,13 @@ __global__ void coefficients_kernel(HcParams params, const float* h, int dim, co
   const size_t row = blockIdx.x;
   const float* stream = h + row * static_cast<size_t>(count);
   float square = 0;
-  for (int i = static_cast<int>(threadIdx.x); i < count; i += kNormThreads) {
+  const int fours = count % 4 == 0 ? count / 4 : 0;  // rows are then aligned to them
+#pragma unroll 4
+  for (int i = static_cast<int>(threadIdx.x); i < fours; i += kNormThreads) {
+    const float4 v = reinterpret_cast<const float4*>(stream)[i];
+    square = fmaf(v.w, v.w, fmaf(v.z, v.z, fmaf(v.y, v.y, fmaf(v.x, v.x, square))));
+  }
+  for (int i = 4 * fours + static_cast<int>(threadIdx.x); i < count; i += kNormThreads) {
     square = fmaf(stream[i], stream[i], square);
   }
   const float mean = block_sum<kNormThreads>(square, shared) / static_cast<float>(count);
@@ -72,13 +106,7 @@ __global__ void coefficients_kernel(HcParams params, const float* h, int dim, co
     z[i] = mix[2 * n + i] * norm * scale[2] + base[2 * n + i];
   }
   __syncwarp();
-  Sinkhorn balance{z, sums, n, params.hc_eps};
-  balance.softmax_rows(lane);
-  balance.columns(lane);
-  for (int i = 1; i < params.sinkhorn_iters; ++i) {
-    balance.rows(lane);
-    balance.columns(lane);
-  }
+  Sinkhorn{z, sums, n, params.hc_eps}.balance(lane, params.sinkhorn_iters);
   for (int i = lane; i < n * n; i += kWarp)
     comb[row * static_cast<size_t>(n * n) + static_cast<size_t>(i)] = z[i];
 }

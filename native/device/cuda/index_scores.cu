@@ -12,28 +12,29 @@ namespace {
 constexpr int kTile = 16, kWarps = 8, kThreads = kWarps * kWarp;
 constexpr int kRowsAtOnce = 32768;  // a grid's second side has 65,535 at most
 
-// blockIdx.x: tile of keys, blockIdx.y: row. Shared: queries [heads, dim + 1], keys [kTile, dim].
+// blockIdx.x: tile of keys, blockIdx.y: row. Shared: keys [kTile, dim], queries [heads, dim + 1].
 __global__ void scores_kernel(const IndexArgs args, gpu::Keys keys) {
-  extern __shared__ float shared[];
+  extern __shared__ __align__(16) float shared[];
   const int row = static_cast<int>(blockIdx.y), dim = args.head_dim, heads = args.heads;
   const int visible = (args.first_position + row + 1) / args.ratio;
   const int first = static_cast<int>(blockIdx.x) * kTile, count = min(kTile, visible - first);
   if (count <= 0) return;
   // One float of padding: the lanes of a warp read one channel of many heads.
-  float* queries = shared;
-  float* tile = shared + heads * (dim + 1);
+  float* tile = shared;
+  float* queries = shared + kTile * dim;
   const float* q = args.q.address() + static_cast<size_t>(row) * static_cast<size_t>(heads * dim);
   for (int i = static_cast<int>(threadIdx.x); i < heads * dim; i += kThreads) {
     queries[i / dim * (dim + 1) + i % dim] = q[i];
   }
-  for (int i = static_cast<int>(threadIdx.x); i < count * dim; i += kThreads) {
-    tile[i] = gpu::key_at(keys, static_cast<size_t>(first + i / dim), i % dim);
+  const int lane = static_cast<int>(threadIdx.x) % kWarp,
+            warp = static_cast<int>(threadIdx.x) / kWarp;
+  for (int k = warp; k < count; k += kWarps) {
+    gpu::decode_row(keys, keys.row(static_cast<size_t>(first + k)), lane, tile + k * dim);
   }
   __syncthreads();
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const float* weights =
       args.weights.address() + static_cast<size_t>(row) * static_cast<size_t>(heads);
-  for (int k = static_cast<int>(threadIdx.x) / kWarp; k < count; k += kWarps) {
+  for (int k = warp; k < count; k += kWarps) {
     float sum = 0;
     for (int h = lane; h < heads; h += kWarp) {
       float dot = 0;

@@ -1,5 +1,5 @@
 // The model's roundings and the rows of cached keys on the GPU, bit for bit formats/numbers.h and
-// formats/key_codes.h. Owns the kernels that write; what reads keys decodes by key_at().
+// formats/key_codes.h. Owns the kernels that write; what reads keys decodes by key_at.cuh.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -87,8 +87,8 @@ void launch_linear(cudaStream_t stream, const Matrix& w, int groups, const float
   args.row_bytes = w.bytes / static_cast<size_t>(w.out);
   args.in = w.in, args.out = w.out;
   args.x = x;
-  args.x_stride = static_cast<size_t>(w.in) * static_cast<size_t>(groups);
-  args.outputs_a_group = groups > 1 ? w.out / groups : w.out + w.out % 2;
+  args.x_stride = static_cast<unsigned>(w.in) * static_cast<unsigned>(groups);
+  args.outputs_a_group = groups > 1 ? w.out / groups : (w.out + 3) / 4 * 4;
   args.rows = rows;
   args.y = y;
   args.slices = linear_slices(w.in, w.out);

@@ -7,25 +7,28 @@
 
 namespace rota::gpu {
 
-// Adds what word q of the stretch at `begin` gives to sums[kRows]. x4: rows of float4.
-template <int kRows>
-__device__ __forceinline__ void add_word(float4 w, const float* x, size_t x_stride, int last_row,
-                                         float* sums) {
+// Adds what four weights give to sums[kRows]: a scaled word's products are added up before they
+// meet the scale.
+template <int kRows, bool kScaled>
+__device__ __forceinline__ void add_word(float4 w, float scale, const float* x, unsigned x_stride,
+                                         int last_row, float* sums) {
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    const size_t row = static_cast<size_t>(r < last_row ? r : last_row) * x_stride;
+    const unsigned row = static_cast<unsigned>(r < last_row ? r : last_row) * x_stride;
     const float4 v = __ldg(reinterpret_cast<const float4*>(x + row));
-    sums[r] = fmaf(w.x, v.x, sums[r]);
-    sums[r] = fmaf(w.y, v.y, sums[r]);
-    sums[r] = fmaf(w.z, v.z, sums[r]);
-    sums[r] = fmaf(w.w, v.w, sums[r]);
+    float sum = kScaled ? __fmul_rn(w.x, v.x) : fmaf(w.x, v.x, sums[r]);
+    sum = fmaf(w.y, v.y, sum);
+    sum = fmaf(w.z, v.z, sum);
+    sum = fmaf(w.w, v.w, sum);
+    sums[r] = kScaled ? fmaf(scale, sum, sums[r]) : sum;
   }
 }
 
 // A warp has kOutputs neighbouring outputs of one group and one slice of their stretches; kRows
 // rows from blockIdx.y * kMostRowsAtOnce on, of which those behind the last compute it again.
-template <typename Words, int kRows, int kOutputs>
-__global__ void __launch_bounds__(kLinearWarps* kWarp) linear_kernel(const LinearArgs args) {
+template <typename Words, int kRows, int kOutputs, int kBlocks>
+__global__ void __launch_bounds__(kLinearWarps* kWarp, kBlocks)
+    linear_kernel(const LinearArgs args) {
   __shared__ float partial[kLinearWarps][kOutputs][kRows];
   const int warp = static_cast<int>(threadIdx.x) / kWarp,
             lane = static_cast<int>(threadIdx.x) % kWarp;
@@ -46,23 +49,20 @@ __global__ void __launch_bounds__(kLinearWarps* kWarp) linear_kernel(const Linea
       row[o] = args.w + static_cast<size_t>(at) * args.row_bytes;
     }
     const int step = args.slices * kStretch;
-    Words now[kOutputs], next[kOutputs];
-#pragma unroll
-    for (int o = 0; o < kOutputs; ++o) now[o].load(row[o], slice * kStretch, args.in, lane);
     for (int begin = slice * kStretch; begin < args.in; begin += step) {
+      Words words[kOutputs];
 #pragma unroll
-      for (int o = 0; o < kOutputs; ++o) next[o].load(row[o], begin + step, args.in, lane);
+      for (int o = 0; o < kOutputs; ++o) words[o].load(row[o], begin, args.in, lane);
 #pragma unroll
       for (int q = 0; q < kWords; ++q) {
         const int at = begin + Words::first(lane, q);
         if (at >= args.in) continue;
 #pragma unroll
         for (int o = 0; o < kOutputs; ++o) {
-          add_word<kRows>(now[o].decode(q), x + at, args.x_stride, last_row, sums[o]);
+          add_word<kRows, Words::kScaled>(words[o].code(q), words[o].scale(q), x + at,
+                                          args.x_stride, last_row, sums[o]);
         }
       }
-#pragma unroll
-      for (int o = 0; o < kOutputs; ++o) now[o] = next[o];
     }
   }
 #pragma unroll
@@ -86,25 +86,35 @@ __global__ void __launch_bounds__(kLinearWarps* kWarp) linear_kernel(const Linea
   }
 }
 
-template <typename Words, int kRows, int kOutputs>
+// kBlocks: that a processor shall hold, which limits their registers.
+template <typename Words, int kRows, int kOutputs, int kBlocks>
 void launch_linear_kernel(cudaStream_t stream, const LinearArgs& args) {
   const int a_block = kLinearWarps / args.slices * kOutputs;
   const dim3 blocks(static_cast<unsigned>((args.out + a_block - 1) / a_block),
                     static_cast<unsigned>((args.rows + kMostRowsAtOnce - 1) / kMostRowsAtOnce));
-  linear_kernel<Words, kRows, kOutputs><<<blocks, kLinearWarps * kWarp, 0, stream>>>(args);
+  linear_kernel<Words, kRows, kOutputs, kBlocks><<<blocks, kLinearWarps * kWarp, 0, stream>>>(args);
 }
 
-// By the rows that share a reading. Outputs of a warp share the activations; how many they are is
-// in no sum, and must divide a group's.
+// By the rows that share a reading. Outputs of a warp share the activations, and must be of one
+// group; how many they are is in no sum. Chosen by measuring on an H200.
 template <typename Words>
 void launch_rows(cudaStream_t stream, const LinearArgs& args) {
-  const bool pairs = args.outputs_a_group % 2 == 0;
-  if (!pairs) return launch_linear_kernel<Words, kMostRowsAtOnce, 1>(stream, args);
-  if (args.rows == 1) return launch_linear_kernel<Words, 1, 2>(stream, args);
-  if (args.rows == 2) return launch_linear_kernel<Words, 2, 2>(stream, args);
-  if (args.rows <= 4) return launch_linear_kernel<Words, 4, 2>(stream, args);
-  if (args.rows <= 8) return launch_linear_kernel<Words, 8, 2>(stream, args);
-  return launch_linear_kernel<Words, kMostRowsAtOnce, 2>(stream, args);
+  constexpr int kFewOutputs = 512, kManyOutputs = 16384;
+  const int rows = args.rows;
+  const bool fours = args.outputs_a_group % 4 == 0, pairs = args.outputs_a_group % 2 == 0;
+  if (rows == 1) {
+    if (fours && args.out >= kManyOutputs)
+      return launch_linear_kernel<Words, 1, 4, 4>(stream, args);
+    if (pairs && args.out > kFewOutputs) return launch_linear_kernel<Words, 1, 2, 4>(stream, args);
+    return launch_linear_kernel<Words, 1, 1, 4>(stream, args);
+  }
+  if (!fours && rows <= 4) return launch_linear_kernel<Words, 4, 1, 3>(stream, args);
+  if (!fours) return launch_linear_kernel<Words, kMostRowsAtOnce, 1, 1>(stream, args);
+  if (rows == 2) return launch_linear_kernel<Words, 2, 4, 3>(stream, args);
+  if (rows <= 4) return launch_linear_kernel<Words, 4, 4, 2>(stream, args);
+  if (rows <= 6) return launch_linear_kernel<Words, 6, 4, 2>(stream, args);
+  if (rows <= 8) return launch_linear_kernel<Words, 8, 4, 1>(stream, args);
+  return launch_linear_kernel<Words, kMostRowsAtOnce, 4, 1>(stream, args);
 }
 
 }  // namespace rota::gpu

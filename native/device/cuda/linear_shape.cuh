@@ -11,8 +11,8 @@ struct LinearArgs {
   const uint8_t* w;  // [out, row_bytes]
   size_t row_bytes;
   int in, out;
-  const float* x;  // [rows, x_stride]
-  size_t x_stride;
+  const float* x;       // [rows, x_stride]
+  unsigned x_stride;    // of kMostRowsAtOnce rows in 32 bits
   int outputs_a_group;  // output o reads x of group o / outputs_a_group, `in` floats each
   int rows;
   float* y;  // [rows, out]
@@ -22,12 +22,14 @@ struct LinearArgs {
 inline constexpr int kLinearWarps = 8;      // of a block
 inline constexpr int kMostRowsAtOnce = 16;  // that share one reading of the weights
 
-// Enough warps to keep every processor's loads in flight; more slices than stretches do nothing.
+// Enough warps to hide the memory's latency behind one another, each with few stretches; measured
+// on an H200. More slices than a block's warps there cannot be, nor than stretches.
 inline int linear_slices(int in, int out) {
-  constexpr int kEnoughWarps = 4096;
+  constexpr int kEnoughOutputs = 8192, kFewStretches = 5;
   const int stretches = (in + 511) / 512;
   int slices = 1;
-  while (slices < kLinearWarps && slices * 2 <= stretches && out * slices < kEnoughWarps) {
+  while (slices < kLinearWarps && slices * 2 <= stretches &&
+         (out * slices < kEnoughOutputs || stretches > slices * kFewStretches)) {
     slices *= 2;
   }
   return slices;

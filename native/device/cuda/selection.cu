@@ -12,10 +12,10 @@ namespace {
 constexpr int kThreads = 1024, kWarps = kThreads / kWarp;
 constexpr int kDigits = 256;
 
-// Larger scores are larger numbers; -0 is 0.
+// Larger scores are larger numbers, and none is 0, not even a NaN; -0 is as good as 0.
 __device__ uint32_t ordered(float score) {
   const uint32_t bits = __float_as_uint(score + 0.f);
-  return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
+  return max((bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u, 1u);
 }
 
 // How many of a block's threads before this one have the flag; *all: how many have it.
@@ -41,29 +41,35 @@ struct Selector {
   const Candidates& candidates;
   int n;
   int* counts;  // shared, [kDigits]
-  int* shared;  // shared, [kWarps + 2]
+  int* shared;  // shared, [kWarps + 3]
 
-  // The k-th best ordered score, k at least 1 and at most the candidates there are; *equal: how
-  // many of those equal to it are among the k best.
-  __device__ uint32_t threshold(int k, int* equal) {
+  // The k-th best ordered score, k = *most at least 1; *equal: how many of those equal to it are
+  // among the k best. With fewer candidates than that, *most becomes their number.
+  __device__ uint32_t threshold(int* most, int* equal) {
     uint32_t prefix = 0;
+    int k = *most;
     for (int shift = 24; shift >= 0; shift -= 8) {
       for (int d = static_cast<int>(threadIdx.x); d < kDigits; d += kThreads) counts[d] = 0;
       __syncthreads();
       const uint32_t known = shift == 24 ? 0u : ~0u << (shift + 8);
-      for (int i = static_cast<int>(threadIdx.x); i < n; i += kThreads) {
-        if (!candidates.is(i)) continue;
-        const uint32_t key = ordered(candidates.score(i));
-        if ((key & known) == prefix) atomicAdd(&counts[(key >> shift) & 255u], 1);
+      for (int begin = 0; begin < n; begin += kThreads) {
+        const int i = begin + static_cast<int>(threadIdx.x);
+        const uint32_t key = i < n && candidates.is(i) ? ordered(candidates.score(i)) : 0u;
+        const bool counts_here = key != 0u && (key & known) == prefix;
+        const unsigned counting = __ballot_sync(kAllLanes, counts_here);
+        if (!counts_here) continue;
+        // Scores are much alike in their first digits: lanes with one digit count together.
+        const uint32_t digit = (key >> shift) & 255u;
+        const unsigned same = __match_any_sync(counting, digit);
+        if (static_cast<int>(threadIdx.x) % kWarp == __ffs(static_cast<int>(same)) - 1) {
+          atomicAdd(&counts[digit], __popc(same));
+        }
       }
       __syncthreads();
-      if (threadIdx.x == 0) {
-        int digit = kDigits - 1, left = k;
-        while (digit > 0 && counts[digit] < left) left -= counts[digit--];
-        shared[kWarps] = digit;
-        shared[kWarps + 1] = left;
-      }
+      if (threadIdx.x < kWarp) find_digit(k, shift == 24);
       __syncthreads();
+      if (shift == 24) *most = k = min(k, shared[kWarps + 2]);
+      if (k == 0) return 0;
       prefix |= static_cast<uint32_t>(shared[kWarps]) << shift;
       k = shared[kWarps + 1];
       __syncthreads();
@@ -72,11 +78,38 @@ struct Selector {
     return prefix;
   }
 
+  // Of the first warp: the digit that the k-th best has and how many of its own are among the k
+  // best, into shared. A lane has eight digits, the first lane the largest.
+  __device__ void find_digit(int k, bool first) {
+    constexpr int kEach = kDigits / kWarp;
+    const int lane = static_cast<int>(threadIdx.x), top = kDigits - 1 - kEach * lane;
+    int mine = 0;
+    for (int i = 0; i < kEach; ++i) mine += counts[top - i];
+    int before = mine;  // of lanes up to this one
+    for (int step = 1; step < kWarp; step *= 2) {
+      const int other = __shfl_up_sync(kAllLanes, before, step);
+      if (lane >= step) before += other;
+    }
+    if (first) {  // all candidates are counted
+      const int all = __shfl_sync(kAllLanes, before, kWarp - 1);
+      if (lane == 0) shared[kWarps + 2] = all;
+      k = min(k, all);
+    }
+    before -= mine;
+    if (before >= k || before + mine < k) return;
+    int digit = top, left = k - before;
+    while (counts[digit] < left) left -= counts[digit--];
+    shared[kWarps] = digit;
+    shared[kWarps + 1] = left;
+  }
+
   // visit(i, place) for each of the k best, place counting them by index; `skip` for the others.
+  // Returns how many they are.
   template <typename Visit, typename Skip>
-  __device__ void choose(int k, const Visit& visit, const Skip& skip) {
+  __device__ int choose(int k, const Visit& visit, const Skip& skip) {
     int equal = 0;
-    const uint32_t limit = threshold(k, &equal);
+    const uint32_t limit = threshold(&k, &equal);
+    if (k == 0) return 0;
     int placed = 0, ties = 0;
     for (int begin = 0; begin < n; begin += kThreads) {
       const int i = begin + static_cast<int>(threadIdx.x);
@@ -95,6 +128,7 @@ struct Selector {
       ties += tied;
       placed += chosen;
     }
+    return placed;
   }
 };
 
@@ -125,7 +159,7 @@ struct Groups {
 
 __global__ void __launch_bounds__(kThreads)
     pool_kernel(const IndexArgs args, int block_size, int blocks, uint8_t* keep, int keep_stride) {
-  __shared__ int counts[kDigits], shared[kWarps + 2];
+  __shared__ int counts[kDigits], shared[kWarps + 3];
   const int row = static_cast<int>(blockIdx.x), visible = visible_groups(args, row);
   const int count = (visible + block_size - 1) / block_size;
   if (count == 0) return;
@@ -141,25 +175,19 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads)
     groups_kernel(const IndexArgs args, const uint8_t* keep, int keep_stride, int block_size,
                   int top_k, int* list, int list_stride, int* list_count) {
-  __shared__ int counts[kDigits], shared[kWarps + 2];
+  __shared__ int counts[kDigits], shared[kWarps + 3];
   const int row = static_cast<int>(blockIdx.x), visible = visible_groups(args, row);
   const size_t at = static_cast<size_t>(row);
   const Groups candidates{args.scores.address() + at * static_cast<size_t>(args.score_stride),
                           keep == nullptr ? nullptr : keep + at * static_cast<size_t>(keep_stride),
                           block_size};
-  int there = 0;
-  for (int begin = 0; begin < visible; begin += kThreads) {
-    const int i = begin + static_cast<int>(threadIdx.x);
-    int all = 0;
-    count_before(i < visible && candidates.is(i), shared, &all);
-    there += all;
-  }
-  const int chosen = min(top_k, there);
-  if (threadIdx.x == 0) list_count[row] = chosen;
-  if (chosen == 0) return;
   list += at * static_cast<size_t>(list_stride);
   Selector<Groups> select{candidates, visible, counts, shared};
-  select.choose(chosen, [list](int i, int place) { list[place] = i; }, [](int) {});
+  const int chosen =
+      visible == 0
+          ? 0
+          : select.choose(top_k, [list](int i, int place) { list[place] = i; }, [](int) {});
+  if (threadIdx.x == 0) list_count[row] = chosen;
 }
 
 }  // namespace
