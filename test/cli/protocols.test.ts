@@ -28,12 +28,12 @@ describe.each(FILES)('%s', (name) => {
 });
 
 describe('the first protocol', () => {
-  it('compares where the experts lie, one thread, and a bent router, on the bundled model', () => {
+  it('compares where the experts lie, no drafts, and a bent router, on the bundled model', () => {
     const { arms, protocol } = load('first-light.yaml');
     expect(arms).toEqual({
       base: { slots: '25%', arena: '25%' },
       ram: { slots: '0', arena: '100%' },
-      t1: { slots: '25%', arena: '25%', threads: 1 },
+      plain: { slots: '25%', arena: '25%', depth: 0 },
       bias: { slots: '25%', arena: '25%', 'route-bias': 0.5, 'route-bias-file': 0.3 },
     });
     expect(protocol).toMatchObject({

@@ -92,7 +92,7 @@ describe.each(BOTH)('%s', (signal) => {
     const env = suffering(['slow', { path: 'journal.jsonl', ms: 400 }]);
     const reporting = bench.rotaWith(env, 'report', 'latest', '--recompute');
     const ended = await signalled(bench.folder, reporting, signal, () =>
-      hasOpen(reporting.pid, 'journal.jsonl.br'),
+      hasOpen(reporting.pid, 'journal.jsonl'),
     );
     expectClean(bench, ended, signal);
     expect(ended.stderr).toBe(`rota: interrupted by ${signal}`);
