@@ -34,6 +34,36 @@ std::function<Status(const std::string&)> on_off(bool& target) {
   };
 }
 
+std::function<Status(const std::string&)> format_list(std::vector<Format>& target) {
+  return [&target](const std::string& text) -> Status {
+    target.clear();
+    for (const std::string& word : split_list(text)) {
+      ROTA_ASSIGN_OR_RETURN(const Format format, parse_format(word));
+      target.push_back(format);
+    }
+    return Status();
+  };
+}
+
+std::function<Status(const std::string&)> row_list(std::vector<int>& target) {
+  return [&target](const std::string& text) -> Status {
+    target.clear();
+    for (const std::string& word : split_list(text)) {
+      ROTA_ASSIGN_OR_RETURN(const int rows, parse_int(word, 1, 1024));
+      target.push_back(rows);
+    }
+    return Status();
+  };
+}
+
+std::function<Status(const std::string&)> gibibytes(uint64_t& target, double min, double max) {
+  return [&target, min, max](const std::string& text) -> Status {
+    ROTA_ASSIGN_OR_RETURN(const double gib, parse_number(text, min, max));
+    target = static_cast<uint64_t>(gib * 0x1p30);
+    return Status();
+  };
+}
+
 std::vector<std::string> split_list(const std::string& text) {
   std::vector<std::string> parts(1);
   for (const char c : text) {

@@ -27,20 +27,9 @@ std::vector<Flag> decode_flags(Arguments& a) {
       {"--dir", "FOLDER", "where the model is, or is written: 4 to 9 GB (default .)",
        [&o](const std::string& v) { return o.folder = v, Status(); }},
       {"--formats", "LIST", "formats of the experts, a model each (default Q2_0)",
-       [&a](const std::string& v) -> Status {
-         a.formats.clear();
-         for (const std::string& word : split_list(v)) {
-           ROTA_ASSIGN_OR_RETURN(const Format format, parse_format(word));
-           a.formats.push_back(format);
-         }
-         return Status();
-       }},
+       format_list(a.formats)},
       {"--gib", "N", "GiB of experts of the pool that is measured alone (default 4)",
-       [&o](const std::string& v) -> Status {
-         ROTA_ASSIGN_OR_RETURN(const double gib, parse_number(v, 0.0625, 1 << 20));
-         o.pool_bytes = static_cast<uint64_t>(gib * 0x1p30);
-         return Status();
-       }},
+       gibibytes(o.pool_bytes, 0.0625, 1 << 20)},
       {"--rounds", "N", "windows of each kind, of which the median counts (default 25)",
        whole_number(o.rounds, 1, 10000)},
       {"--tokens", "N", "tokens of a decode window (default 8)", whole_number(o.tokens, 1, 200)},

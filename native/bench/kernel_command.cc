@@ -9,6 +9,7 @@
 #include "bench/device_kernels.h"
 #include "bench/kernel_bench.h"
 #include "bench/machine_note.h"
+#include "engines/device_choice.h"
 
 namespace rota {
 namespace {
@@ -24,34 +25,19 @@ std::vector<Flag> kernel_flags(KernelBenchOptions& o, KernelFlags& given) {
            "host, or cuda:N: the dense linears of an NVIDIA GPU beside a copy of its memory "
            "(default host)",
            [&given](const std::string& text) -> Status {
-             given.cuda.reset();
-             if (text == "host") return Status();
-             if (text.rfind("cuda:", 0) != 0) {
-               return Status(Code::kUsage, "\"" + text + "\" is unknown: host or cuda:N");
-             }
-             ROTA_ASSIGN_OR_RETURN(given.cuda, parse_int(text.substr(5), 0, 1023));
+             ROTA_ASSIGN_OR_RETURN(given.cuda, parse_device(text));
              return Status();
            }},
           {"--formats", "LIST",
            "block formats (default Q8_0,Q3_K,Q2_0,PTQ1_0; of a GPU Q8_0,MXFP8,BF16,F16,F32)",
            [&o, &given](const std::string& text) -> Status {
              given.formats = true;
-             o.formats.clear();
-             for (const std::string& word : split_list(text)) {
-               ROTA_ASSIGN_OR_RETURN(const Format format, parse_format(word));
-               o.formats.push_back(format);
-             }
-             return Status();
+             return format_list(o.formats)(text);
            }},
           {"--rows", "LIST", "rows of a call (default 1,2,4,6,16; of a GPU 8 too)",
            [&o, &given](const std::string& text) -> Status {
              given.rows = true;
-             o.rows.clear();
-             for (const std::string& word : split_list(text)) {
-               ROTA_ASSIGN_OR_RETURN(const int rows, parse_int(word, 1, 1024));
-               o.rows.push_back(rows);
-             }
-             return Status();
+             return row_list(o.rows)(text);
            }},
           {"--variants", "LIST", "of portable,avx2,avx512 (default: the one in use)",
            [&o, &given](const std::string& text) {

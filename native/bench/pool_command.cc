@@ -26,25 +26,11 @@ struct Arguments {
 };
 
 Status set_formats(PoolBenchOptions& options, const std::string& text) {
-  options.formats.clear();
   if (text == "all") {
     options.formats.assign(kBlobFormats.begin(), kBlobFormats.end());
     return Status();
   }
-  for (const std::string& word : split_list(text)) {
-    ROTA_ASSIGN_OR_RETURN(const Format format, parse_format(word));
-    options.formats.push_back(format);
-  }
-  return Status();
-}
-
-Status set_rows(PoolBenchOptions& options, const std::string& text) {
-  options.rows.clear();
-  for (const std::string& word : split_list(text)) {
-    ROTA_ASSIGN_OR_RETURN(const int rows, parse_int(word, 1, 1024));
-    options.rows.push_back(rows);
-  }
-  return Status();
+  return format_list(options.formats)(text);
 }
 
 std::vector<Flag> pool_flags(Arguments& a) {
@@ -52,14 +38,9 @@ std::vector<Flag> pool_flags(Arguments& a) {
   std::vector<Flag> flags = {
       {"--formats", "LIST", "block formats, or all (default Q8_0,Q3_K,Q2_0,PTQ1_0)",
        [&o](const std::string& v) { return set_formats(o, v); }},
-      {"--rows", "LIST", "rows of a call (default 1,2,4,6,16)",
-       [&o](const std::string& v) { return set_rows(o, v); }},
+      {"--rows", "LIST", "rows of a call (default 1,2,4,6,16)", row_list(o.rows)},
       {"--gib", "N", "GiB of experts (default 4; fewer is below the definition)",
-       [&o](const std::string& v) -> Status {
-         ROTA_ASSIGN_OR_RETURN(const double gib, parse_number(v, 0.0625, 1 << 20));
-         o.bytes = static_cast<uint64_t>(gib * 0x1p30);
-         return Status();
-       }},
+       gibibytes(o.bytes, 0.0625, 1 << 20)},
       {"--threads", "N", "the most threads; 1 .. N are tried (default 0: all cores)",
        whole_number(o.threads, 0, 1024)},
       {"--rounds", "N", "windows of each kind, of which the median counts (default 9)",

@@ -25,31 +25,10 @@ std::vector<Flag> experts_flags(Arguments& a) {
   std::vector<Flag> flags = {
       {"--device", "N", "number of the GPU (default 0)", whole_number(o.device, 0, 1024)},
       {"--formats", "LIST", "block formats (default Q8_0,MXFP4,Q3_K,Q2_0,PTQ1_0)",
-       [&o](const std::string& v) -> Status {
-         o.formats.clear();
-         for (const std::string& word : split_list(v)) {
-           ROTA_ASSIGN_OR_RETURN(const Format format, parse_format(word));
-           o.formats.push_back(format);
-         }
-         return Status();
-       }},
-      {"--rows", "LIST", "rows of a call (default 1,2,4,8,16)",
-       [&o](const std::string& v) -> Status {
-         o.rows.clear();
-         for (const std::string& word : split_list(v)) {
-           ROTA_ASSIGN_OR_RETURN(const int rows, parse_int(word, 1, 1024));
-           o.rows.push_back(rows);
-         }
-         return Status();
-       }},
+       format_list(o.formats)},
+      {"--rows", "LIST", "rows of a call (default 1,2,4,8,16)", row_list(o.rows)},
       {"--experts", "N", "distinct experts of a call (default 8)", whole_number(o.experts, 1, 384)},
-      {"--gib", "N", "GiB of experts (default 1)",
-       [&o](const std::string& v) -> Status {
-         double gib = 0;
-         ROTA_RETURN_IF_ERROR(decimal(gib, 0.25, 1024)(v));
-         o.bytes = static_cast<uint64_t>(gib * 0x1p30);
-         return Status();
-       }},
+      {"--gib", "N", "GiB of experts (default 1)", gibibytes(o.bytes, 0.25, 1024)},
       {"--rounds", "N", "windows of each kind, of which the median counts (default 15)",
        whole_number(o.rounds, 1, 10000)},
   };

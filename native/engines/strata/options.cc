@@ -4,6 +4,7 @@
 #include <array>
 #include <climits>
 
+#include "engines/device_choice.h"
 #include "engines/strata/drafting_flags.h"
 #include "engines/strata/flag_setters.h"
 #include "engines/strata/tier_flags.h"
@@ -44,14 +45,7 @@ Setter kv_kind(KvKind& target) {
 
 Setter device(StrataOptions& o) {
   return [&o](const std::string& value) {
-    o.cuda.reset();
-    if (value.rfind("cuda:", 0) == 0) {
-      const Result<int> index = parse_int(value.substr(5), 0, 1023);
-      if (index.ok()) o.cuda = index.value();
-    }
-    if (!o.cuda && value != "host") {
-      return Status(Code::kUsage, "\"" + value + "\" is unknown: host or cuda:N");
-    }
+    ROTA_ASSIGN_OR_RETURN(o.cuda, parse_device(value));
     o.device = value;
     return Status();
   };
