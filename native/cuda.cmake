@@ -15,7 +15,13 @@ if(ROTA_CUDA)
   endif()
   add_compile_options(
     "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Werror>" "$<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:--threads=2>"  # the two architectures beside each other
     "$<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>" "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>")
+  if(ROTA_TESTS)
+    add_library(rota_cuda_test_main OBJECT device/cuda/test_main.cpp)
+    target_include_directories(rota_cuda_test_main PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+    target_link_libraries(rota_cuda_test_main PRIVATE CUDA::cudart_static)
+  endif()
 endif()
 
 # rota_cuda_room(ROOM DEPS...). With ROTA_CUDA off the library has ROOM/cuda/absent_*.cc alone: the same doors, which say why they
@@ -43,7 +49,7 @@ function(rota_cuda_room room)
     endforeach()
   endif()
   if(ROTA_CUDA AND ROTA_TESTS AND tests)
-    add_executable(${room}_cuda_test ${tests} device/cuda/test_main.cpp)
+    add_executable(${room}_cuda_test ${tests} $<TARGET_OBJECTS:rota_cuda_test_main>)
     target_link_libraries(${room}_cuda_test PRIVATE rota_device_cuda rota_${room})
     if(TARGET rota_${room}_cuda)
       target_link_libraries(${room}_cuda_test PRIVATE rota_${room}_cuda)

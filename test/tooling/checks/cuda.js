@@ -1,5 +1,5 @@
-// The halves for NVIDIA GPUs compile, and their tests pass where there is a GPU. Owns the build folder of the preset cuda; without
-// nvcc the check is waived and says so.
+// The halves for NVIDIA GPUs compile, and their tests pass where there is a GPU. Takes the rooms that the host's build has compiled,
+// in a build folder of its own: in a user's of the preset cuda they would grow old. Without nvcc the check is waived and says so.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { availableParallelism, freemem } from 'node:os';
@@ -26,13 +26,14 @@ export async function cuda(root, progress) {
   const nvcc = compiler(process.env);
   if (nvcc === undefined) return { passed: 0, failures: [], note: 'waived: there is no nvcc' };
   const native = join(root, 'native');
-  const folder = join(native, 'build', 'cuda');
+  const folder = join(native, 'build', 'check-cuda');
   const log = join(native, 'build', 'check-cuda.log');
   const isConfigured = existsSync(join(folder, 'build.ninja')) || existsSync(join(folder, 'Makefile'));
   const hasNinja = spawnSync('ninja', ['--version']).status === 0;
   const headers = process.env['ROTA_HEADERS_DIR'];
   const configure = [
-    ...['cmake', '--preset', 'cuda', `-DCMAKE_CUDA_COMPILER=${nvcc}`],
+    ...['cmake', '--preset', 'cuda', '-B', folder, `-DCMAKE_CUDA_COMPILER=${nvcc}`],
+    `-DROTA_HOST_BUILD=${join(native, 'build', 'host')}`,
     ...(hasNinja ? ['-G', 'Ninja'] : []),
     ...(headers === undefined ? [] : [`-DROTA_HEADERS_DIR=${headers}`]),
   ];
