@@ -1,13 +1,19 @@
 // Fuzz target: the texts of a released checkpoint's folder (config.json, engram.json, the index)
 // and a shard's head, with a NUL between each. A matrix that is found lies in its file, with as
-// many scales as its rows have blocks.
+// many scales as its rows have blocks. Three of four inputs have one number or word of one text
+// changed.
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <random>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/check.h"
+#include "fuzz/json_mutator.h"
 #include "model/checkpoint_config.h"
 #include "model/checkpoint_finder.h"
 #include "model/checkpoint_index.h"
@@ -79,22 +85,50 @@ bool find_all(const rota::Config& c, rota::CheckpointFinder& finder) {
 
 }  // namespace
 
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
+                                          unsigned int seed) {
+  std::minstd_rand random(seed);
+  if (random() % 4 == 0) return LLVMFuzzerMutate(data, size, max_size);
+  const Texts texts = split({reinterpret_cast<const char*>(data), size});
+  std::array<std::string, texts.size()> changed;
+  std::copy(texts.begin(), texts.end(), changed.begin());
+  // The head's length stands in front of its text, and follows it.
+  uint64_t length = 0;
+  if (changed.back().size() < sizeof(length)) return LLVMFuzzerMutate(data, size, max_size);
+  changed.back().erase(0, sizeof(length));
+  std::string& text = changed[random() % changed.size()];
+  const std::string before = text;
+  text = rota::JsonWords(before).changed(random);
+  length = changed.back().size();
+  std::string head(sizeof(length), '\0');
+  std::memcpy(head.data(), &length, sizeof(length));
+  changed.back().insert(0, head);
+  std::string whole;
+  for (const std::string& part : changed) whole.append(part).append(1, '\0');
+  whole.pop_back();
+  if (whole.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
+  std::memcpy(data, whole.data(), whole.size());
+  return whole.size();
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Texts texts = split({reinterpret_cast<const char*>(data), size});
   const auto config = read_config(texts);
+  if (!config.ok()) return 0;
   const auto index = rota::read_checkpoint_index("i", texts[2]);
-  // As much data behind the head as the seed's tensors have.
+  if (!index.ok()) return 0;
+  // As much data behind the head as the seeds' tensors have.
   constexpr uint64_t kDataBytes = 1 << 22;
-  auto file = rota::Safetensors::read("f", texts[3], texts[3].size() + kDataBytes);
-  if (!config.ok() || !index.ok() || !file.ok()) return 0;
   const std::string path = "i";
   rota::CheckpointFinder finder(index.value(), path);
   // One file under all names.
   for (const auto& [tensor, name] : index.value()) {
     if (finder.has_shard(name)) continue;
-    auto again = rota::Safetensors::read(name, texts[3], texts[3].size() + kDataBytes);
-    ROTA_CHECK(again.ok(), name);
-    finder.add_shard(name, std::move(again).value());
+    auto file = rota::Safetensors::read(name, texts[3], texts[3].size() + kDataBytes);
+    if (!file.ok()) return 0;
+    finder.add_shard(name, std::move(file).value());
   }
   if (find_all(config.value(), finder)) (void)finder.ignored();
   return 0;

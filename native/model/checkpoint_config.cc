@@ -265,7 +265,7 @@ Status read_token_map(const std::string& path, std::string_view text, Checkpoint
                 std::to_string(c.vocab));
   }
   const int last = map.empty() ? -1 : *std::max_element(map.begin(), map.end());
-  if (last + 1 != c.engram_compressed_vocab) {
+  if (last != c.engram_compressed_vocab - 1) {  // `last` may be the largest int
     return fail("ends at id " + std::to_string(last) + ", config.json has " +
                 std::to_string(c.engram_compressed_vocab) + " compressed ids");
   }

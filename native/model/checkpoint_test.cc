@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
+
 #include "model/checkpoint_config.h"
 #include "model/checkpoint_fixture.h"
 #include "model/checkpoint_rows.h"
@@ -186,6 +188,10 @@ TEST_CASE("the tables of the config and of the map must be the same") {
   read = read_checkpoint_config("c", config.dump());
   CHECK(read_token_map("e", fixture.engram.dump(), read.value()).message() ==
         "e: token_map ends at id 99, config.json has 101 compressed ids");
+  nlohmann::json largest = fixture.engram;
+  largest["token_map"][0] = std::numeric_limits<int>::max();
+  CHECK(read_token_map("e", largest.dump(), read.value()).message() ==
+        "e: token_map ends at id 2147483647, config.json has 101 compressed ids");
 }
 
 TEST_CASE("a scale or a weight that is no number is found when it is read, with its place") {

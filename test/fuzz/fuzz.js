@@ -27,7 +27,7 @@ const work = join(native, 'build/fuzz');
 /** Bytes of an input: the target's seeds and some room. Longer ones are slower and reach nothing more. */
 const LONGEST = {
   blocks: 264,
-  checkpoint: 14336,
+  checkpoint: 12288,
   command: 256,
   cpu_list: 32,
   draft_counts: 128,
@@ -43,7 +43,7 @@ const LONGEST = {
   safetensors: 512,
   shard_name: 64,
   sidecar: 768,
-  tokenizer_json: 2048,
+  tokenizer_json: 1024,
   weight_source: 7168,
 };
 

@@ -64,6 +64,13 @@ function smallModel(file) {
   };
 }
 
+/** A layer alone, with an Engram, with a drafter. */
+const PARTS = [
+  { engram: false, draft: false },
+  { engram: true, draft: false },
+  { engram: false, draft: true },
+];
+
 /** Room for tensors that lie on one another at the beginning of the data, behind it up to the alignment. */
 const ROOM = Buffer.alloc(64);
 
@@ -100,7 +107,7 @@ export function writeSeeds(place) {
   const everything = Buffer.concat([writeHead(everyKind()), ROOM]);
   /** @type {Record<string, Buffer[]>} */
   const made = {
-    checkpoint: [smallCheckpoint(join(place.native, 'models/mini/checkpoint'))],
+    checkpoint: PARTS.map((parts) => smallCheckpoint(join(place.native, 'models/mini/checkpoint'), parts)),
     gguf: [everything, ...sidecars.map(keysOf)],
     gguf_config: keys,
     parts: [everything, ...sidecars.map(keysOf)].map((file) => Buffer.concat([Buffer.from([1, 80]), file])),
