@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/memory_limits.h"
 #include "base/status.h"
-#include "engines/memory_limits.h"
 
 namespace rota {
 

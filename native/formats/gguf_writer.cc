@@ -193,6 +193,28 @@ Status GgufWriter::append(const void* data, size_t bytes) {
   return Status();
 }
 
+Status GgufWriter::write_at(size_t tensor, uint64_t offset, const void* data, size_t bytes) {
+  ROTA_CHECK(fd_ >= 0 && tensor < tensors_.size(), path_, "tensor", tensor);
+  const Pending& into = tensors_[tensor];
+  ROTA_CHECK(offset + bytes <= into.bytes, into.name, "bytes", into.bytes, "up to", offset + bytes);
+  const auto* in = static_cast<const uint8_t*>(data);
+  const uint64_t at = data_start_ + into.offset + offset;
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t wrote = pwrite(fd_, in + done, bytes - done, static_cast<off_t>(at + done));
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return fail("cannot write");
+    done += static_cast<size_t>(wrote);
+  }
+  written_ += bytes;
+  return Status();
+}
+
+uint64_t GgufWriter::tensor_bytes() const {
+  uint64_t bytes = 0;
+  for (const Pending& tensor : tensors_) bytes += tensor.bytes;
+  return bytes;
+}
+
 Status GgufWriter::write_all(const void* data, size_t bytes) {
   if (buffer_.size() + bytes > kBufferBytes) ROTA_RETURN_IF_ERROR(flush());
   const auto* in = static_cast<const uint8_t*>(data);
@@ -224,8 +246,9 @@ Status GgufWriter::pad_to(uint64_t position) {
 }
 
 Status GgufWriter::finish() {
-  ROTA_CHECK(fd_ >= 0 && current_ == tensors_.size() && current_bytes_ == 0, path_, "tensor",
-             current_, "of", tensors_.size(), "incomplete");
+  const bool appended = current_ == tensors_.size() && current_bytes_ == 0 && written_ == 0;
+  ROTA_CHECK(fd_ >= 0 && (appended || (current_ == 0 && written_ == tensor_bytes())), path_,
+             "tensor", current_, "of", tensors_.size(), "incomplete");
   ROTA_RETURN_IF_ERROR(flush());
   if (fsync(fd_) != 0) return fail("cannot flush to disk");
   if (close(std::exchange(fd_, -1)) != 0 || rename(tmp_path_.c_str(), path_.c_str()) != 0) {

@@ -2,6 +2,7 @@
 // not at all (FILE.tmp, fsync, rename). Knows the container; knows nothing of models.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -50,8 +51,11 @@ class GgufWriter {
   Status begin_data();
   // Data of the current tensor; moves on to the next one (with padding) when it is complete.
   Status append(const void* data, size_t bytes);
-  // Every declared byte must have come. kIo names the file and the system's reason (a full disk,
-  // for one).
+  // In place of append(): a stretch of tensor number `tensor`, at once from many threads, in any
+  // order and each byte once.
+  Status write_at(size_t tensor, uint64_t offset, const void* data, size_t bytes);
+  // Every declared byte must have come, all by append() or all by write_at(). kIo names the file
+  // and the system's reason (a full disk, for one).
   Status finish();
 
  private:
@@ -72,6 +76,7 @@ class GgufWriter {
   Status fail(const char* what) const;  // with errno's words
   Status write_all(const void* data, size_t bytes);
   Status write_through(const uint8_t* data, size_t bytes);
+  uint64_t tensor_bytes() const;
   Status flush();
   Status pad_to(uint64_t position);
 
@@ -84,6 +89,7 @@ class GgufWriter {
   size_t current_ = 0;          // tensor that the next byte belongs to
   uint64_t current_bytes_ = 0;  // of it, already taken
   uint64_t data_start_ = 0, position_ = 0;
+  std::atomic<uint64_t> written_ = 0;  // by write_at()
   std::vector<uint8_t> buffer_;
 };
 

@@ -15,4 +15,16 @@ bool has_random_blocks(Format format);
 // a rule.
 void random_blocks(Format format, uint64_t seed, uint8_t* out, size_t bytes);
 
+// The same with weights of another size: their root mean square is within a factor of sqrt(2) of
+// `rms`, because exponents alone are moved, as far as the format's scales reach.
+class RandomBlocks {
+ public:
+  RandomBlocks(Format format, double rms);
+  void fill(uint64_t seed, uint8_t* out, size_t bytes) const;
+
+ private:
+  Format format_;
+  int shift_;
+};
+
 }  // namespace rota

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/memory_limits.h"
 #include "base/topology.h"
-#include "engines/memory_limits.h"
 
 namespace {
 

@@ -14,6 +14,7 @@ inline constexpr int kMostDraftStages = 16;
 
 struct Config {
   std::string name;
+  std::string synthetic;  // of what a model of random weights was made; empty: it is none
   int vocab = 0;
   int dim = 0;  // hidden size D
   int layers = 0;

@@ -28,7 +28,8 @@ Config whole(const std::string& name) {
 TEST_CASE("every named config is valid") {
   for (const std::string& name : config_names()) CHECK(whole(name).name == name);
   CHECK(named_config("mini-q").status().message() ==
-        "unknown config 'mini-q'; there are mini-xs, mini-xs2, mini-s, mini-four, mini-m, wide");
+        "unknown config 'mini-q'; there are mini-xs, mini-xs2, mini-s, mini-four, mini-m, wide, "
+        "v4.1-flash");
 }
 
 TEST_CASE("roles of layers") {
@@ -59,6 +60,22 @@ TEST_CASE("wide has experts of the real shape, more than a cache holds in the sm
   const auto weights = uint64_t{3} * 5120 * 2304;
   const uint64_t blob = row_bytes(Format::kPTQ1_0, weights).value();
   CHECK(blob * static_cast<uint64_t>(c.layers * c.experts) >= uint64_t{4} << 30);
+}
+
+TEST_CASE("v4.1-flash is the released shape") {
+  const Config c = whole("v4.1-flash");
+  CHECK(c.layers * c.experts == 15360);
+  CHECK(c.ratios[2] == 2);
+  CHECK(c.ratios[20] == 1);
+  CHECK(c.engram_rows(0) > 384000);
+  CHECK(c.engram_rows(1) < 400000);
+  // Parameters of attention as counted from the released files: 5.06 B.
+  uint64_t attention = 0;
+  for (const ExpectedTensor& t : target_tensors(c)) {
+    const bool is = t.role >= Role::kAttnQA && t.role <= Role::kAttnOutB;
+    if (is) attention += t.ne[0] * t.ne[1];
+  }
+  CHECK(static_cast<double>(attention) * 1e-9 == doctest::Approx(5.06).epsilon(0.02));
 }
 
 struct Broken {

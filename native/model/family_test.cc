@@ -91,7 +91,7 @@ TEST_CASE("MXFP4, Q2_K, Q3_K, F16 and F32 of the same grid give the same logits"
   for (const Choice& choice : choices) {
     const TempDir dir;
     SyntheticOptions options = family_options("mini-s", choice.family);
-    options.grid = true;
+    options.values = ValueKind::kGrid;
     options.expert_format = choice.experts;
     options.dense_format = choice.dense;
     options.engram_format = choice.engram;

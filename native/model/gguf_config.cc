@@ -233,6 +233,7 @@ Result<Config> read_config(const Gguf& model, Family family) {
   ROTA_RETURN_IF_ERROR(read_swiglu_limit(model, c));
   KeyReader general(model, "");
   if (general.has("general.name")) general.string("general.name", c.name);
+  if (general.has(kSyntheticKey)) general.string(kSyntheticKey, c.synthetic);
   general.i32("tokenizer.ggml.bos_token_id", c.bos_id);
   general.i32("tokenizer.ggml.eos_token_id", c.eos_id);
   if (general.has("tokenizer.ggml.padding_token_id")) {

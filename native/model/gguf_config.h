@@ -13,6 +13,8 @@ namespace rota {
 inline constexpr const char* kModelArchitecture = "deepseek41";
 inline constexpr const char* kDraftArchitecture = "dflash";
 inline constexpr const char* kEngramArchitecture = "deepseek41-engram";
+// Ours: a model of random weights says here what it was made of.
+inline constexpr const char* kSyntheticKey = "rota.synthetic";
 inline constexpr int kSqrtSoftplus = 4;  // expert_gating_func
 
 // The model's keys, without draft: draft_stages is 0 and ratios has `layers` entries. Validated.

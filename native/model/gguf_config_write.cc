@@ -142,6 +142,7 @@ void write_engram(const KeyWriter& keys, const Config& c) {
 void write_config(const Config& c, Family family, GgufWriter& writer) {
   writer.key_string("general.architecture", kModelArchitecture);
   writer.key_string("general.name", c.name);
+  if (!c.synthetic.empty()) writer.key_string(kSyntheticKey, c.synthetic);
   const KeyWriter keys(writer, kModelArchitecture, family);
   write_shape(keys, c);
   write_attention(keys, c);

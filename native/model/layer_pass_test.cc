@@ -92,7 +92,7 @@ TEST_CASE(
   SyntheticOptions options = options_for("mini-xs");
   options.dense_format = Format::kF16;
   for (const bool grid : {true, false}) {
-    options.grid = grid;
+    options.values = grid ? ValueKind::kGrid : ValueKind::kNormal;
     const auto source = open(write(dir, options));
     const std::vector<float> stored = logits_as(*source, {}),
                              rounded = logits_as(*source, {to_small_floats});

@@ -1,16 +1,18 @@
 // Formats, shards and files of a synthetic model.
 #include "model/synthetic_model.h"
 
-#include <filesystem>
+#include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <utility>
 
 #include "base/rng.h"
-#include "formats/gguf_writer.h"
 #include "formats/shard_name.h"
 #include "model/engram_tables.h"
 #include "model/gguf_config.h"
+#include "model/synthetic.h"
 #include "model/synthetic_plan.h"
+#include "model/synthetic_writer.h"
 #include "model/weight_source.h"
 
 namespace rota {
@@ -36,6 +38,7 @@ Status check_expert_format(const Config& config, Format format) {
 struct Choice {
   ExpertFormats experts;
   Format dense, engram;
+  ValueKind values;
 };
 
 Result<Choice> choose_formats(const SyntheticOptions& options, const NamedConfig& named) {
@@ -47,13 +50,10 @@ Result<Choice> choose_formats(const SyntheticOptions& options, const NamedConfig
   choice.experts.format = options.expert_format.value_or(plain_default);
   choice.dense = options.dense_format.value_or(named.quantised ? Format::kQ8_0 : Format::kF32);
   choice.engram = options.engram_format.value_or(choice.dense);
+  choice.values = options.values.value_or(named.random ? ValueKind::kRandom : ValueKind::kNormal);
   if (!is_weight_format(choice.experts.format) || !is_weight_format(choice.dense) ||
       !is_weight_format(choice.engram)) {
     return Status(Code::kUsage, "integer formats hold no weights");
-  }
-  if (named.random_experts && options.family != Family::kOurs) {
-    return Status(Code::kUsage,
-                  "experts of " + named.config.name + " are random blocks: --layout blob only");
   }
   if (!choice.experts.mixed) {
     ROTA_RETURN_IF_ERROR(check_expert_format(named.config, choice.experts.format));
@@ -87,12 +87,12 @@ std::vector<size_t> shard_ends(const std::vector<PlannedTensor>& plan, size_t sh
 class ModelWriter {
  public:
   ModelWriter(const SyntheticOptions& options, Config config, const NamedConfig& named,
-              Choice choice)
+              Choice choice, const RouterSkew* skew)
       : options_(options),
         config_(std::move(config)),
         harsh_(named.harsh),
-        random_experts_(named.random_experts),
-        choice_(choice) {}
+        choice_(choice),
+        skew_(skew) {}
 
   Status declare(const std::string& path, const TokenizerKeys* tokenizer) {
     std::vector<PlannedTensor> model = plan_tensors(config_, plan_options(false));
@@ -106,7 +106,7 @@ class ModelWriter {
     size_t begin = 0;
     for (int shard = 0; shard < options_.shards; ++shard) {
       const size_t end = ends[static_cast<size_t>(shard)];
-      File& file = add_file(split ? shard_path(name, shard) : path);
+      PlannedFile& file = add_file(split ? shard_path(name, shard) : path);
       if (shard == 0) {
         write_config(config_, options_.family, file.writer);
         write_tokenizer_keys(config_, tokenizer, file.writer);
@@ -117,83 +117,98 @@ class ModelWriter {
         file.writer.key_i32("split.tensors.count", static_cast<int32_t>(model.size()));
       }
       for (; begin < end; ++begin) file.tensors.push_back(std::move(model[begin]));
-      files_.model.push_back(file.path);
+      written_.model.push_back(file.path);
       ROTA_RETURN_IF_ERROR(declare_tensors(file));
     }
-    File& sidecar = add_file(sidecar_path(path));
+    PlannedFile& sidecar = add_file(sidecar_path(path));
     write_draft_config(config_, sidecar.writer);
     sidecar.tensors = plan_tensors(config_, plan_options(true));
-    files_.sidecar = sidecar.path;
-    files_.tokenizer = tokenizer != nullptr;
+    written_.sidecar = sidecar.path;
+    written_.tokenizer = tokenizer != nullptr;
+    if (skew_ != nullptr) written_.ranking = skew_->ranking();
     return declare_tensors(sidecar);
   }
 
   Result<SyntheticFiles> write() {
-    if (options_.before_write) ROTA_RETURN_IF_ERROR(options_.before_write(files_.bytes));
+    if (options_.before_write) ROTA_RETURN_IF_ERROR(options_.before_write(written_.bytes));
     uint64_t done = 0;
-    for (size_t i = 0; i < writers_.size(); ++i) {
-      const Status status = write_file(*writers_[i], done);
-      if (status.ok()) continue;
-      // Shards without the others, or without their sidecar, would be taken for a model.
-      std::error_code ignored;
-      for (size_t whole = 0; whole < i; ++whole) {
-        std::filesystem::remove(writers_[whole]->path, ignored);
-      }
-      return status;
-    }
-    return files_;
+    WriteHooks hooks;
+    hooks.made = [&](uint64_t weights) {
+      done += weights;
+      if (options_.progress) options_.progress(done, weights_);
+    };
+    hooks.stopped = options_.stopped;
+    ROTA_RETURN_IF_ERROR(write_planned(files_, options_.threads, hooks));
+    return written_;
   }
 
  private:
-  struct File {
-    explicit File(const std::string& name) : path(name), writer(name, kAlignment) {}
-    std::string path;
-    GgufWriter writer;
-    std::vector<PlannedTensor> tensors;
-  };
-
-  Status write_file(File& file, uint64_t& done) {
-    ROTA_RETURN_IF_ERROR(file.writer.begin_data());
-    TensorSink sink(file.writer, [&](uint64_t weights) -> Status {
-      done += weights;
-      if (options_.progress) options_.progress(done, weights_);
-      if (options_.stopped && options_.stopped()) return Status(Code::kCancelled, "interrupted");
-      return Status();
-    });
-    for (const PlannedTensor& tensor : file.tensors) ROTA_RETURN_IF_ERROR(tensor.write(sink));
-    return file.writer.finish();
-  }
-
   PlanOptions plan_options(bool sidecar) const {
-    return {
-        options_.seed,          sidecar,       harsh_,         options_.family, options_.grid,
-        options_.engram_tables, choice_.dense, choice_.engram, choice_.experts, random_experts_};
+    PlanOptions plan;
+    plan.seed = options_.seed;
+    plan.sidecar = sidecar;
+    plan.harsh = harsh_;
+    plan.family = options_.family;
+    plan.grid = choice_.values == ValueKind::kGrid;
+    plan.random = choice_.values == ValueKind::kRandom;
+    plan.engram_tables = options_.engram_tables;
+    plan.dense = choice_.dense;
+    plan.engram = choice_.engram;
+    plan.experts = choice_.experts;
+    plan.skew = sidecar ? nullptr : skew_;
+    return plan;
   }
 
-  File& add_file(const std::string& path) {
-    writers_.push_back(std::make_unique<File>(path));
-    return *writers_.back();
+  PlannedFile& add_file(const std::string& path) {
+    files_.push_back(std::make_unique<PlannedFile>(path, kAlignment));
+    return *files_.back();
   }
 
-  Status declare_tensors(File& file) {
+  Status declare_tensors(PlannedFile& file) {
     for (const PlannedTensor& tensor : file.tensors) {
       ROTA_RETURN_IF_ERROR(file.writer.add_tensor(tensor.name, tensor.format, tensor.ne));
     }
     weights_ += planned_weights(file.tensors);
-    files_.bytes += file.writer.file_bytes();
+    written_.bytes += file.writer.file_bytes();
     return Status();
   }
 
   const SyntheticOptions& options_;
   const Config config_;
-  const bool harsh_, random_experts_;
+  const bool harsh_;
   const Choice choice_;
-  std::vector<std::unique_ptr<File>> writers_;
-  SyntheticFiles files_;
+  const RouterSkew* skew_;
+  std::vector<std::unique_ptr<PlannedFile>> files_;
+  SyntheticFiles written_;
   uint64_t weights_ = 0;
 };
 
+std::string share(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %%", value * 100);
+  return text;
+}
+
+// What the file says of itself, and every engine that opens it.
+std::string origin(const SyntheticOptions& options, int all_layers, const Config& config,
+                   ValueKind values, const SkewOptions& skew) {
+  std::string text = options.config;
+  if (config.layers != all_layers) {
+    text += ", the first " + std::to_string(config.layers) + " of its " +
+            std::to_string(all_layers) + " layers";
+  }
+  text += ", seed " + std::to_string(options.seed) + ", values " + value_kind_name(values);
+  if (skew.experts == 0) return text;
+  return text + ", " + share(skew.experts) + " of the experts get " + share(skew.lookups) +
+         " of the lookups";
+}
+
 }  // namespace
+
+const char* value_kind_name(ValueKind kind) {
+  constexpr const char* kNames[] = {"normal", "grid", "random"};
+  return kNames[static_cast<size_t>(kind)];
+}
 
 Format mixed_format(uint64_t seed, bool sidecar, int layer, int expert) {
   const std::string name = expert_blob_name(layer, "format");
@@ -231,15 +246,29 @@ Result<SyntheticFiles> write_synthetic_model(const SyntheticOptions& options,
     return Status(Code::kUsage, "the model file must be named STEM.gguf, not '" + path + "'");
   }
   ROTA_ASSIGN_OR_RETURN(NamedConfig named, named_config(options.config));
+  const int all_layers = named.config.layers;
+  if (options.layers != 0) ROTA_RETURN_IF_ERROR(cut_layers(named, options.layers));
+  if (options.engram_rows != 0) {
+    named.config.engram_start =
+        std::max<int64_t>(2, options.engram_rows / named.config.engram_columns());
+  }
   named.config.image_id = options.image_id;
   ROTA_ASSIGN_OR_RETURN(const Choice choice, choose_formats(options, named));
+  const SkewOptions wanted = options.skew.value_or(named.skew);
+  std::optional<RouterSkew> skew;
+  if (wanted.experts > 0) {
+    const Config& c = named.config;
+    ROTA_ASSIGN_OR_RETURN(
+        skew, RouterSkew::calibrate(wanted, options.seed, c.layers, c.experts, c.top_k));
+  }
   std::optional<TokenizerKeys> tokenizer;
   if (named.config.vocab >= least_tokenizer_vocab()) {
     tokenizer = build_tokenizer(named.config.vocab);
   }
   const TokenizerKeys* const text = tokenizer ? &*tokenizer : nullptr;
   ROTA_ASSIGN_OR_RETURN(Config config, synthetic_config(named, text));
-  ModelWriter writer(options, std::move(config), named, choice);
+  config.synthetic = origin(options, all_layers, config, choice.values, wanted);
+  ModelWriter writer(options, std::move(config), named, choice, skew ? &*skew : nullptr);
   ROTA_RETURN_IF_ERROR(writer.declare(path, text));
   return writer.write();
 }

@@ -2,23 +2,42 @@
 // of tensors; the values are synthetic.h's.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
 #include "formats/block.h"
 #include "model/family.h"
 #include "model/named_configs.h"
+#include "model/router_skew.h"
 #include "model/synthetic_tokenizer.h"
 
 namespace rota {
 
+// How the weights of matrices come to be.
+enum class ValueKind {
+  kNormal,  // drawn near-normal and rounded
+  kGrid,    // few values that several formats hold exactly, see synthetic.h
+  kRandom,  // random blocks (random_blocks.h): as fast as memory, for what is too large to draw
+};
+
+inline constexpr std::array kValueKinds = {ValueKind::kNormal, ValueKind::kGrid,
+                                           ValueKind::kRandom};
+const char* value_kind_name(ValueKind kind);
+
 struct SyntheticOptions {
   std::string config = "mini-s";
   uint64_t seed = 1;
+  int layers = 0;                   // the config's first so many; 0 = all
+  int64_t engram_rows = 0;          // about so many in each Engram table; 0 = as the config says
+  std::optional<ValueKind> values;  // unset: the config's own
+  std::optional<SkewOptions> skew;  // unset: the config's own
+  int threads = 0;                  // 0 = one a core; the files do not depend on it
   // Unset: the config's own default (named_configs.h).
   std::optional<Format> expert_format;
   bool mixed_experts =
@@ -29,7 +48,6 @@ struct SyntheticOptions {
   // Ours has a format of its own for each expert; a and b have three 3-D tensors a layer, one
   // format for all experts.
   Family family = Family::kOurs;
-  bool grid = false;  // weights that several formats hold exactly, see synthetic.h
   int image_id = -1;  // a token that stands for images; -1: none is named
   int shards = 1;
   // Called with the bytes of all files before the first is written; an error stops there.
@@ -43,7 +61,8 @@ struct SyntheticOptions {
 struct SyntheticFiles {
   std::vector<std::string> model;  // shards, in order
   std::string sidecar;
-  bool tokenizer = false;  // false: the vocabulary is too small for one
+  std::vector<std::pair<int, int>> ranking;  // (layer, expert), most wanted first; empty: no skew
+  bool tokenizer = false;                    // false: the vocabulary is too small for one
   uint64_t bytes = 0;
 };
 

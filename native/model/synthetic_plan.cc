@@ -1,22 +1,42 @@
-// The list of tensors with the closures that write them.
+// The list of tensors with the closures that fill them.
 #include "model/synthetic_plan.h"
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "base/check.h"
 #include "base/rng.h"
 #include "formats/random_blocks.h"
+#include "model/synthetic.h"
 #include "model/synthetic_model.h"
 #include "model/tensor_names.h"
 
 namespace rota {
 namespace {
 
-constexpr uint64_t kChunkWeights = uint64_t{1} << 16;
+constexpr uint64_t kPieceWeights = uint64_t{1} << 22;  // of a dense matrix
+constexpr uint64_t kChunkWeights = uint64_t{1} << 16;  // that are floats at a time
+
+size_t bytes_of(Format format, uint64_t weights) {
+  const auto bytes = row_bytes(format, weights);
+  ROTA_CHECK(bytes.ok(), bytes.status().message());
+  return bytes.value();
+}
+
+// Rows are whole blocks, so any stretch of whole blocks encodes as one row.
+void encode_values(const SyntheticValues& values, Format format, uint64_t first, uint64_t weights,
+                   uint8_t* out) {
+  std::vector<float> floats(std::min(weights, kChunkWeights));
+  for (uint64_t at = 0; at < weights; at += kChunkWeights) {
+    const size_t count = std::min(kChunkWeights, weights - at);
+    values.fill(first + at, floats.data(), count);
+    encode_row(format, floats.data(), out, count);
+    out += bytes_of(format, count);
+  }
+}
 
 class Planner {
  public:
@@ -39,10 +59,25 @@ class Planner {
   }
 
  private:
-  SyntheticValues values(const std::string& name, WeightSpread spread) const {
-    return SyntheticValues(options_.sidecar ? sidecar_key(name) : name, options_.seed, spread);
-  }
   int experts() const { return options_.sidecar ? c_.draft_experts : c_.experts; }
+  std::string key_name(const std::string& name) const {
+    return options_.sidecar ? sidecar_key(name) : name;
+  }
+
+  FillWeights drawn(const std::string& name, WeightSpread spread, Format format) const {
+    return [values = SyntheticValues(key_name(name), options_.seed, spread), format](
+               uint64_t first, uint64_t weights, uint8_t* out) {
+      encode_values(values, format, first, weights, out);
+    };
+  }
+  // A seed for each stretch of `stride` weights.
+  FillWeights random(const std::string& name, double rms, Format format, uint64_t stride) const {
+    const uint64_t key = fnv1a64(key_name(name)) ^ splitmix64(options_.seed);
+    return [blocks = RandomBlocks(format, rms), key, format, stride](
+               uint64_t first, uint64_t weights, uint8_t* out) {
+      blocks.fill(splitmix64(key + first / stride), out, bytes_of(format, weights));
+    };
+  }
 
   // Rows that do not divide into the format's blocks stay F32 (row lengths of small configs).
   Format dense_format(const ExpectedTensor& tensor) const {
@@ -52,45 +87,62 @@ class Planner {
     return tensor.ne[0] % format_info(wanted).block_weights == 0 ? wanted : Format::kF32;
   }
 
+  // Whose mean or exact size matters is drawn, and so is what is small.
+  bool is_random(Role role) const {
+    return options_.random && !role_is_f32(role) && role != Role::kRouter;
+  }
+
   void add_dense(const ExpectedTensor& tensor) {
     if (tensor.role == Role::kEngramEmbed && !options_.engram_tables) return;
+    if (tensor.role == Role::kRouterBias && options_.skew != nullptr) return add_skew(tensor);
     const Format format = dense_format(tensor);
     WeightSpread spread = weight_spread(tensor.role, c_, tensor.ne[0], options_.harsh);
     spread.grid = options_.grid && !role_is_f32(tensor.role);
     // The values are named after the role, whatever the file calls it.
     const std::string name = role_tensor_name(tensor.role, tensor.layer);
+    const uint64_t stride = std::max<uint64_t>(1, kPieceWeights / tensor.ne[0]) * tensor.ne[0];
     std::vector<uint64_t> ne = {tensor.ne[0]};
     if (tensor.ne[1] > 1) ne.push_back(tensor.ne[1]);
-    plan_.push_back({tensor.name, format, ne,
-                     [stream = values(name, spread), shape = tensor.ne, format](TensorSink& sink) {
-                       return sink.rows(stream, 0, shape[1], shape[0], format);
-                     }});
+    plan_.push_back({tensor.name, format, ne, stride,
+                     is_random(tensor.role) ? random(name, spread.std, format, stride)
+                                            : drawn(name, spread, format)});
   }
 
-  struct Part {
-    SyntheticValues values;
-    uint64_t rows, length;
-  };
-  Part part(int layer, ExpertPart which) const {
-    const auto dim = static_cast<uint64_t>(c_.dim), inter = static_cast<uint64_t>(c_.moe_inter);
-    const bool down = which == ExpertPart::kDown;
-    const uint64_t length = down ? inter : dim;
-    WeightSpread spread = expert_spread(length);
+  void add_skew(const ExpectedTensor& tensor) {
+    plan_.push_back(
+        {tensor.name,
+         Format::kF32,
+         {tensor.ne[0]},
+         tensor.ne[0],
+         [bias = options_.skew->biases(tensor.layer)](uint64_t, uint64_t, uint8_t* out) {
+           std::memcpy(out, bias.data(), bias.size() * sizeof(float));
+         }});
+  }
+
+  uint64_t matrix_weights() const {
+    return static_cast<uint64_t>(c_.dim) * static_cast<uint64_t>(c_.moe_inter);
+  }
+
+  // One matrix of all experts of a layer, expert by expert.
+  FillWeights matrices(int layer, ExpertPart which, Format format) const {
+    const std::string name = expert_tensor_name(layer, which);
+    WeightSpread spread =
+        expert_spread(static_cast<uint64_t>(which == ExpertPart::kDown ? c_.moe_inter : c_.dim));
     spread.grid = options_.grid;
-    return {values(expert_tensor_name(layer, which), spread), down ? dim : inter, length};
+    return options_.random ? random(name, spread.std, format, matrix_weights())
+                           : drawn(name, spread, format);
   }
 
   void add_plain_experts(int layer) {
+    const auto dim = static_cast<uint64_t>(c_.dim), inter = static_cast<uint64_t>(c_.moe_inter);
     const auto count = static_cast<uint64_t>(experts());
-    const Format format = options_.experts.format;
     for (const ExpertPart which : {ExpertPart::kGate, ExpertPart::kUp, ExpertPart::kDown}) {
-      const Part p = part(layer, which);
+      const bool down = which == ExpertPart::kDown;
       plan_.push_back({expert_tensor_name(layer, which),
-                       format,
-                       {p.length, p.rows, count},
-                       [p, count, format](TensorSink& sink) {
-                         return sink.rows(p.values, 0, p.rows * count, p.length, format);
-                       }});
+                       options_.experts.format,
+                       {down ? inter : dim, down ? dim : inter, count},
+                       matrix_weights(),
+                       matrices(layer, which, options_.experts.format)});
     }
   }
 
@@ -99,10 +151,7 @@ class Planner {
   void add_unread(int layer) {
     const std::string name = "blk." + std::to_string(layer) + ".exp_probs_b_vl.bias";
     const auto count = static_cast<uint64_t>(experts());
-    plan_.push_back(
-        {name, Format::kF32, {count}, [stream = values(name, {0, 10}), count](TensorSink& sink) {
-           return sink.rows(stream, 0, 1, count, Format::kF32);
-         }});
+    plan_.push_back({name, Format::kF32, {count}, count, drawn(name, {0, 10}, Format::kF32)});
   }
 
   Format expert_format(int layer, int expert) const {
@@ -119,38 +168,27 @@ class Planner {
       map.push_back(static_cast<int32_t>(members[format].size()));
       members[format].push_back(static_cast<uint64_t>(expert));
     }
-    const std::array<Part, 3> parts = {part(layer, ExpertPart::kGate), part(layer, ExpertPart::kUp),
-                                       part(layer, ExpertPart::kDown)};
-    const auto weights = uint64_t{3} * parts[0].rows * parts[0].length;
-    std::optional<uint64_t> key;
-    if (options_.random_experts) {
-      const std::string name = expert_blob_name(layer, "random");
-      key = fnv1a64(options_.sidecar ? sidecar_key(name) : name) ^ splitmix64(options_.seed);
-    }
+    const uint64_t matrix = matrix_weights();
     for (const auto& [format, list] : members) {
+      const std::array<FillWeights, 3> parts = {matrices(layer, ExpertPart::kGate, format),
+                                                matrices(layer, ExpertPart::kUp, format),
+                                                matrices(layer, ExpertPart::kDown, format)};
       plan_.push_back({expert_blob_name(layer, format_info(format).name),
                        format,
-                       {weights, list.size()},
-                       [parts, key, weights, ids = list, f = format](TensorSink& sink) -> Status {
-                         for (const uint64_t expert : ids) {
-                           if (key) {
-                             const uint64_t seed = splitmix64(*key + expert);
-                             ROTA_RETURN_IF_ERROR(sink.random_expert(f, seed, weights));
-                             continue;
-                           }
-                           for (const Part& p : parts) {
-                             const uint64_t first = expert * p.rows * p.length;
-                             ROTA_RETURN_IF_ERROR(sink.rows(p.values, first, p.rows, p.length, f));
-                           }
-                         }
-                         return Status();
+                       {3 * matrix, list.size()},
+                       matrix,
+                       [parts, matrix, ids = list](uint64_t first, uint64_t weights, uint8_t* out) {
+                         const uint64_t number = first / matrix;
+                         parts[number % 3](ids[number / 3] * matrix, weights, out);
                        }});
     }
-    plan_.push_back(
-        {expert_map_name(layer),
-         Format::kI32,
-         {2, static_cast<uint64_t>(experts())},
-         [map](TensorSink& sink) { return sink.bytes(map.data(), map.size() * sizeof(int32_t)); }});
+    plan_.push_back({expert_map_name(layer),
+                     Format::kI32,
+                     {2, static_cast<uint64_t>(experts())},
+                     map.size(),
+                     [map](uint64_t, uint64_t, uint8_t* out) {
+                       std::memcpy(out, map.data(), map.size() * sizeof(int32_t));
+                     }});
   }
 
   const Config& c_;
@@ -160,31 +198,10 @@ class Planner {
 
 }  // namespace
 
-Status TensorSink::rows(const SyntheticValues& values, uint64_t first, uint64_t rows,
-                        uint64_t length, Format format) {
-  const auto row = row_bytes(format, length);
-  ROTA_CHECK(row.ok(), row.status().message());
-  const uint64_t chunk = std::max<uint64_t>(1, kChunkWeights / length);
-  for (uint64_t begin = 0; begin < rows; begin += chunk) {
-    const uint64_t count = std::min(chunk, rows - begin);
-    floats_.resize(count * length);
-    encoded_.resize(count * row.value());
-    values.fill(first + begin * length, floats_.data(), floats_.size());
-    // Rows are whole blocks, so many rows encode as one.
-    encode_row(format, floats_.data(), encoded_.data(), floats_.size());
-    ROTA_RETURN_IF_ERROR(writer_.append(encoded_.data(), encoded_.size()));
-    ROTA_RETURN_IF_ERROR(made_(floats_.size()));
-  }
-  return Status();
-}
-
-Status TensorSink::random_expert(Format format, uint64_t key, uint64_t weights) {
-  const auto bytes = row_bytes(format, weights);
-  ROTA_CHECK(bytes.ok(), bytes.status().message());
-  encoded_.resize(bytes.value());
-  random_blocks(format, key, encoded_.data(), encoded_.size());
-  ROTA_RETURN_IF_ERROR(writer_.append(encoded_.data(), encoded_.size()));
-  return made_(weights);
+uint64_t PlannedTensor::weights() const {
+  uint64_t count = 1;
+  for (const uint64_t dim : ne) count *= dim;
+  return count;
 }
 
 std::vector<PlannedTensor> plan_tensors(const Config& config, const PlanOptions& options) {
@@ -193,11 +210,7 @@ std::vector<PlannedTensor> plan_tensors(const Config& config, const PlanOptions&
 
 uint64_t planned_weights(const std::vector<PlannedTensor>& plan) {
   uint64_t weights = 0;
-  for (const PlannedTensor& tensor : plan) {
-    uint64_t count = 1;
-    for (const uint64_t dim : tensor.ne) count *= dim;
-    weights += count;
-  }
+  for (const PlannedTensor& tensor : plan) weights += tensor.weights();
   return weights;
 }
 

@@ -1,5 +1,5 @@
-// What a synthetic GGUF will hold, tensor by tensor, before a byte is written. Private to
-// synthetic_model.cc.
+// What a synthetic GGUF will hold, tensor by tensor, before a byte is written. Private to the
+// synthetic model.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "base/status.h"
-#include "formats/gguf_writer.h"
+#include "formats/block.h"
 #include "model/config.h"
-#include "model/synthetic.h"
+#include "model/family.h"
+#include "model/router_skew.h"
 
 namespace rota {
 
@@ -25,37 +25,26 @@ struct PlanOptions {
   bool harsh = false;
   Family family = Family::kOurs;
   bool grid = false;
+  bool random = false;  // random blocks in place of encoded weights, wherever rows are blocks
   bool engram_tables = true;
   Format dense = Format::kF32;
   Format engram = Format::kF32;
   ExpertFormats experts;
-  bool random_experts = false;  // random blocks in place of encoded weights
+  const RouterSkew* skew = nullptr;  // of the target's routers; nullptr: biases are drawn
 };
 
-// Where streamed rows go. `made` is told of each run of weights, and may stop there.
-class TensorSink {
- public:
-  using Made = std::function<Status(uint64_t weights)>;
-  TensorSink(GgufWriter& writer, Made made) : writer_(writer), made_(std::move(made)) {}
-  // Rows of a named tensor: values first .. first + rows * length - 1, encoded row by row.
-  Status rows(const SyntheticValues& values, uint64_t first, uint64_t rows, uint64_t length,
-              Format format);
-  // An expert's three matrices at once, each of whole rows: random blocks.
-  Status random_expert(Format format, uint64_t key, uint64_t weights);
-  Status bytes(const void* data, size_t bytes) { return writer_.append(data, bytes); }
-
- private:
-  GgufWriter& writer_;
-  Made made_;
-  std::vector<float> floats_;
-  std::vector<uint8_t> encoded_;
-};
+// out = weights first .. first + weights - 1 in the tensor's format, whole blocks. Of nothing but
+// its arguments, and called from many threads at once.
+using FillWeights = std::function<void(uint64_t first, uint64_t weights, uint8_t* out)>;
 
 struct PlannedTensor {
   std::string name;
   Format format;
   std::vector<uint64_t> ne;
-  std::function<Status(TensorSink&)> write;
+  uint64_t stride;  // weights that are made at a time: fill() is asked for multiples of it alone
+  FillWeights fill;
+
+  uint64_t weights() const;
 };
 
 // All tensors of the model or, with options.sidecar, of its DSpark sidecar, in file order.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <set>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "base/temp_dir.h"
 #include "model/synthetic_model.h"
 #include "model/synthetic_tokenizer.h"
+#include "model/weight_source.h"
 
 namespace rota {
 namespace {
@@ -165,6 +167,97 @@ TEST_CASE("stopped at any place, it leaves no file: no half, no shard alone, no 
     CHECK(write_synthetic_model(options, dir / "m.gguf").status().code() == Code::kCancelled);
     CHECK(std::filesystem::is_empty(dir / ""));
   }
+}
+
+TEST_CASE(
+    "the files do not depend on how many threads write them, and every expert has its own bits") {
+  SyntheticOptions options;
+  options.config = "mini-four";
+  options.values = ValueKind::kRandom;
+  options.skew = SkewOptions{0.5, 0.8};
+  options.shards = 2;
+  std::vector<std::string> first;
+  for (const int threads : {1, 3}) {
+    options.threads = threads;
+    const TempDir dir;
+    const auto files = write_synthetic_model(options, dir / "m.gguf");
+    REQUIRE_MESSAGE(files.ok(), files.status().message());
+    CHECK(files.value().ranking.size() == 4 * 6);
+    std::vector<std::string> bytes;
+    for (const std::string& file : files.value().model) bytes.push_back(read_file(file));
+    bytes.push_back(read_file(files.value().sidecar));
+    if (first.empty()) first = bytes;
+    CHECK(bytes == first);
+  }
+  // Eight bytes of codes, twice in all experts of the model: 2^-64 a pair.
+  const TempDir dir;
+  options.shards = 1;
+  REQUIRE(write_synthetic_model(options, dir / "m.gguf").ok());
+  const auto source = WeightSource::open(dir / "m.gguf", {});
+  REQUIRE(source.ok());
+  std::set<uint64_t> seen;
+  for (int layer = 0; layer < 4; ++layer) {
+    for (int e = 0; e < 6; ++e) {
+      const ExpertBlob& blob = source.value()->expert(layer, e);
+      for (const uint64_t part : blob.part_offset) {
+        uint64_t bits = 0;
+        std::memcpy(&bits, source.value()->mapped(blob.spans[0]) + part + 4, sizeof bits);
+        CHECK(seen.insert(bits).second);
+      }
+    }
+  }
+  CHECK(source.value()->config().synthetic ==
+        "mini-four, seed 1, values random, 50.0 % of the experts get 80.0 % of the lookups");
+}
+
+TEST_CASE("a file that cannot be put in its place takes the others with it") {
+  SyntheticOptions options;
+  options.config = "mini-xs";
+  options.shards = 2;
+  const TempDir dir;
+  std::filesystem::create_directory(dir / "m.dspark.gguf");
+  CHECK(write_synthetic_model(options, dir / "m.gguf").status().code() == Code::kIo);
+  CHECK(std::filesystem::is_empty(dir / "m.dspark.gguf"));
+  std::filesystem::remove(dir / "m.dspark.gguf");
+  CHECK(std::filesystem::is_empty(dir / ""));
+}
+
+TEST_CASE("the first layers of a model keep their sources, and the last of them feed the drafter") {
+  auto named = named_config("v4.1-flash");
+  REQUIRE(named.ok());
+  Config& c = named.value().config;
+  CHECK(cut_layers(named.value(), 41).message() == "v4.1-flash has 40 layers, not 41");
+  REQUIRE(cut_layers(named.value(), 24).ok());
+  CHECK(c.ratios.size() == 27);
+  CHECK(c.ratios[19] == 2);
+  CHECK(c.ratios[23] == 1);
+  CHECK(c.ratios[24] == 0);
+  CHECK(c.kv_source == std::vector<int>{2, 8, 14, 20});
+  CHECK(c.index_source == std::vector<int>{2, 8, 14, 20});
+  CHECK(c.candidate_source == 20);
+  CHECK(c.engram_layers == std::vector<int>{1, 14});
+  CHECK(c.draft_targets == std::vector<int>{21, 22, 23});
+  REQUIRE(cut_layers(named.value(), 2).ok());
+  CHECK(c.kv_source.empty());
+  CHECK(c.candidate_source == -1);
+  CHECK(c.engram_layers == std::vector<int>{1});
+  CHECK(c.draft_targets == std::vector<int>{0, 1});
+}
+
+TEST_CASE("a cut model opens, and says what was cut; Engram tables are as large as asked for") {
+  SyntheticOptions options;
+  options.config = "mini-xs";
+  options.layers = 3;
+  options.engram_rows = 3000;
+  const TempDir dir;
+  REQUIRE(write_synthetic_model(options, dir / "m.gguf").ok());
+  const auto source = WeightSource::open(dir / "m.gguf", {});
+  REQUIRE_MESSAGE(source.ok(), source.status().message());
+  const Config& c = source.value()->config();
+  CHECK(c.synthetic == "mini-xs, the first 3 of its 8 layers, seed 1, values normal");
+  CHECK(c.engram_rows(0) >= 3000);
+  CHECK(c.engram_rows(0) < 3300);
+  CHECK(c.draft_targets == std::vector<int>{0, 1, 2});
 }
 
 TEST_CASE("options that do not fit are refused with the numbers") {

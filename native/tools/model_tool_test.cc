@@ -40,16 +40,21 @@ TEST_CASE("synth refuses with one line, and writes what it was asked for") {
   const std::string out = dir / "m.gguf";
   const auto synth = [](std::vector<const char*> words) { return synth_command(words); };
   CHECK(synth({"--out", out.c_str()}).message() ==
-        "--config is missing; there are mini-xs, mini-xs2, mini-s, mini-four, mini-m, wide");
+        "--config is missing; there are mini-xs, mini-xs2, mini-s, mini-four, mini-m, wide, "
+        "v4.1-flash");
   CHECK(synth({"--config", "mini-xs"}).message() == "--out is missing: --out FILE.gguf");
   CHECK(synth({"--config", "mini-q", "--out", out.c_str()}).message() ==
-        "unknown config 'mini-q'; there are mini-xs, mini-xs2, mini-s, mini-four, mini-m, wide");
+        "unknown config 'mini-q'; there are mini-xs, mini-xs2, mini-s, mini-four, mini-m, wide, "
+        "v4.1-flash");
   CHECK(synth({"--seed", "-1"}).message() ==
         "--seed: \"-1\" is not a whole number from 0 to 2^64 - 1");
   CHECK(synth({"--expert-format", "Q9"})
             .message()
             .starts_with("--expert-format: unknown format 'Q9'"));
   CHECK(synth({"--layout", "x"}).message() == "--layout: \"x\" is none of ours, a, b");
+  CHECK(synth({"--values", "x"}).message() == "--values: \"x\" is none of normal, grid and random");
+  CHECK(synth({"--config", "mini-xs", "--out", out.c_str(), "--hot-experts", "0.2"}).message() ==
+        "--hot-experts and --hot-lookups need each other");
   CHECK(synth({"--shards", "0"}).message() == "--shards: 0 is not in 1..99999");
   CHECK(synth({"--config", "mini-xs", "--out", "/no/such/folder/m.gguf"}).message() ==
         "/no/such/folder/m.gguf: cannot create: No such file or directory");

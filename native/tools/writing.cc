@@ -1,7 +1,9 @@
 // statvfs, and the time that is left.
 #include "tools/writing.h"
 
+#include <linux/magic.h>
 #include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,24 +13,40 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/memory_limits.h"
 
 namespace rota {
 namespace {
 
 constexpr int64_t kQuietNs = 2'000'000'000;  // a run shorter than this prints no progress
+std::string folder_of(const std::string& file) {
+  const std::filesystem::path parent = std::filesystem::path(file).parent_path();
+  return parent.empty() ? "." : parent.string();
+}
+
 constexpr int64_t kRefreshNs = 200'000'000, kLogNs = 30'000'000'000, kLineNs = 1'000'000'000;
 
 }  // namespace
 
 Status check_disk(const std::string& out, uint64_t needed, const std::string& what) {
-  const std::filesystem::path parent = std::filesystem::path(out).parent_path();
-  const std::string folder = parent.empty() ? "." : parent.string();
+  const std::string folder = folder_of(out);
   struct statvfs disk = {};
   if (statvfs(folder.c_str(), &disk) != 0) return Status();  // creating the file will say why
   const uint64_t free_bytes = uint64_t{disk.f_bavail} * disk.f_frsize;
   if (free_bytes >= needed) return Status();
   return Status(Code::kIo, folder + ": " + what + " needs " + std::to_string(needed) +
                                " bytes, the disk has " + std::to_string(free_bytes) + " free");
+}
+
+Status check_tmpfs(const std::string& out, uint64_t needed, const std::string& what) {
+  const std::string folder = folder_of(out);
+  struct statfs disk = {};
+  if (statfs(folder.c_str(), &disk) != 0 || disk.f_type != TMPFS_MAGIC) return Status();
+  const MemoryAvailable memory = memory_available();
+  if (memory.bytes >= needed) return Status();
+  return Status(Code::kOutOfMemory, folder + " is memory: " + what + " needs " +
+                                        std::to_string(needed) + " bytes, there are " +
+                                        std::to_string(memory.bytes) + " by " + memory.limit);
 }
 
 Progress::Progress()

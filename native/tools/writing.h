@@ -11,6 +11,8 @@ namespace rota {
 // kIo when the disk of `out` has less free than `needed`: what needs it, how much, where, what
 // there is.
 Status check_disk(const std::string& out, uint64_t needed, const std::string& what);
+// The same for the memory where the disk of `out` is memory (tmpfs).
+Status check_tmpfs(const std::string& out, uint64_t needed, const std::string& what);
 
 // A line on stderr with the share that is done and the time left, for runs that take long enough to
 // wonder: kept up to date on a terminal, one every half minute in a log; one a second where

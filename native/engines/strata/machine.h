@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/flags.h"
+#include "base/memory_limits.h"
 #include "base/memory_placement.h"
 #include "base/thread_plan.h"
 #include "base/thread_pool.h"
-#include "engines/memory_limits.h"
 
 namespace rota {
 

@@ -7,11 +7,11 @@
 #include <optional>
 #include <string>
 
+#include "base/memory_limits.h"
 #include "base/thread_pool.h"
 #include "decode/decoder.h"
 #include "device/device.h"
 #include "engines/memory_guard.h"
-#include "engines/memory_limits.h"
 #include "engines/strata/options.h"
 #include "engines/strata/slots_budget.h"
 #include "engines/strata/weight_watch.h"

@@ -1,5 +1,5 @@
 // Memory that is there.
-#include "engines/memory_limits.h"
+#include "base/memory_limits.h"
 
 #include <algorithm>
 #include <charconv>
