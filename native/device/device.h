@@ -94,8 +94,15 @@ class Device {
   virtual void upload(void* device, const void* host, size_t bytes) = 0;
   // From one place on the device to another.
   virtual void copy(void* to, const void* from, size_t bytes) = 0;
-  // Waits for what was asked before; the only way back to the host.
-  virtual void download(void* host, const void* device, size_t bytes) = 0;
+  // The only way back to the host: what was asked before begin_download() is in host[bytes] after
+  // the next finish_downloads(), which waits for nothing that was asked later.
+  virtual void begin_download(void* host, const void* device, size_t bytes) = 0;
+  virtual void finish_downloads() = 0;
+  // Waits for what was asked before.
+  void download(void* host, const void* device, size_t bytes) {
+    begin_download(host, device, bytes);
+    finish_downloads();
+  }
 
   // Working memory of the operations, taken before the first pass: afterwards none of them asks for
   // memory. kOutOfMemory names the bytes; kLoad, a shape that the device does not compute.

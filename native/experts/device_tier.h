@@ -53,6 +53,9 @@ class DeviceTier {
   // Waits until no victim is on its way to this place: the host may read it.
   virtual void settle_place(const uint8_t* place) = 0;
 
+  // x[rows, dim] of the next call is computed; what is asked of the device from here to begin() has
+  // no part in it. A call may also come without.
+  virtual void arrive(const float* x, int rows) = 0;
   // A layer call, in this order. Nothing here waits for the device but input().
   virtual void begin(const DeviceCall& call) = 0;
   // staged(index)[bytes] = from, RAM.

@@ -199,6 +199,11 @@ void Placement::abandon(int slot_index) {
   slot.last_use = INT64_MIN;
 }
 
+bool Placement::needs_file(int layer) const {
+  const auto first = home_.begin() + static_cast<std::ptrdiff_t>(index(layer, 0));
+  return std::any_of(first, first + experts_, [](Home home) { return home.tier == Tier::kFile; });
+}
+
 void Placement::bias(int layer, float resident, float file, std::span<float> out) const {
   for (int e = 0; e < experts_; ++e) {
     const Tier t = tier(layer, e);

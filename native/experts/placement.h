@@ -75,7 +75,8 @@ class Placement {
   uint64_t slots_memory() const { return slots_memory_; }  // with alignment
   uint64_t arena_memory() const { return arena_memory_; }
   int count(Tier tier) const;
-  int pinned() const;  // slots whose experts never leave
+  bool needs_file(int layer) const;  // some expert of it is in the file tier
+  int pinned() const;                // slots whose experts never leave
 
   // From here on calls part their arena-held misses by what they cost instead of by a share: passes
   // of one row by `single`, of several by `batch`. Unknown costs leave the share in force.

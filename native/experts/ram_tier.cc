@@ -31,6 +31,7 @@ class RamTier final : public DeviceTier {
   Status settle() override { return Status(); }
   void settle_place(const uint8_t*) override {}
 
+  void arrive(const float*, int) override {}
   void begin(const DeviceCall& call) override {
     x_ = call.x;
     rows_ = call.rows;

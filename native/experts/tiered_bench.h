@@ -68,7 +68,7 @@ inline Trace play(TieredExperts& tiers, int passes, int rows, bool hints = false
         return FakeCall(rows, kTopK, kExperts, kDim,
                         seed + static_cast<uint64_t>(pass / 2 * kLayers + l));
       };
-      if (hints && layer + 1 < kLayers && tiers.wants_hints()) {
+      if (hints && layer + 1 < kLayers && tiers.wants_hints(layer + 1)) {
         tiers.hint(layer + 1, rows, kTopK, call_at(layer + 1).ids.data());
       }
       const FakeCall call = call_at(layer);

@@ -26,12 +26,13 @@ const float* TieredExperts::selection_bias(int layer) {
 
 // A prompt chunk needs most experts of a layer anyway: its reads overlap the pool's work without a
 // guess.
-bool TieredExperts::wants_hints() const {
-  return stage_->prefetch_limit() > 0 && kind_ != PassKind::kPrefill;
+bool TieredExperts::wants_hints(int layer) const {
+  return stage_->prefetch_limit() > 0 && kind_ != PassKind::kPrefill &&
+         placement_.needs_file(layer);
 }
 
 void TieredExperts::hint(int layer, int rows, int top_k, const int* ids) {
-  if (!wants_hints()) return;
+  if (!wants_hints(layer)) return;
   int budget = prefetch_carry_.take(options_.prefetch);
   std::fill(hinted_.begin(), hinted_.end(), uint8_t{0});
   for (int p = 0; p < rows * top_k && budget > 0; ++p) {

@@ -160,10 +160,23 @@ TEST_CASE("prompt passes are counted, route exactly, and leave the placement alo
   CHECK(prompt.prefetch.issued == 0);
   prompted->begin_pass(PassKind::kPrefill, 1);
   CHECK(prompted->selection_bias(0) == nullptr);
-  CHECK(!prompted->wants_hints());
+  CHECK(!prompted->wants_hints(0));
   const Trace a = play(*fresh, 10, 2, true), b = play(*prompted, 10, 2, true);
   CHECK(a.y == b.y);
   check_same_counts(total(a), total(b));
+}
+
+TEST_CASE("a guess is wanted of layers that have experts in the file, and of no others") {
+  const FakeBlobs blobs(kLayers, kExperts, kDim, kInter, {Format::kQ2_0});
+  TieredOptions options = quarters(blobs);
+  options.prefetch = 2;
+  const auto some = load(blobs, options);
+  some->begin_pass(PassKind::kDecode, 1);
+  CHECK(some->wants_hints(1));
+  options.placement.arena_bytes = UINT64_MAX;
+  const auto none = load(blobs, options);
+  none->begin_pass(PassKind::kDecode, 1);
+  CHECK(!none->wants_hints(1));
 }
 
 TEST_CASE("admission moves bytes: hits rise, and what entered is what is computed") {

@@ -96,6 +96,7 @@ Status size_host_sides(const Config& c, int rows, int logit_rows, bool staged, B
   try {
     const int top_k = std::max(c.top_k, c.draft_top_k);
     b->host_ids.resize(area(rows, top_k));
+    b->host_hint.resize(area(rows, top_k));
     b->host_weights.resize(area(rows, top_k));
     b->host_e.resize(area(rows, c.engram_columns() * c.engram_head_dim));
     b->engram_rows.resize(static_cast<size_t>(c.engram_columns()));

@@ -43,7 +43,7 @@ struct Buffers {
   // Host sides of what crosses.
   std::vector<float> host_e, host_weights, host_logits, draft_logits, draft_conf;
   std::vector<float> host_x, host_y;  // [rows, dim], of experts that are computed on the host
-  std::vector<int> host_ids, draft_ids;
+  std::vector<int> host_ids, host_hint, draft_ids;  // host_hint: of the next layer's router
   std::vector<int64_t> engram_rows;
 };
 

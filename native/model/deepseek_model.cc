@@ -169,7 +169,7 @@ Status DeepSeekModel::run_layer(int layer, int first, int rows, RoutedExperts& e
   const LayerWeights& w = core_.weights.layers[static_cast<size_t>(layer)];
   run_attention_half(core_, layer, first, rows);
   enter_sublayer(core_, w.hc_ffn, w.ffn_norm, rows);
-  const bool guess = layer + 1 < c.layers && experts.wants_hints();
+  const bool guess = layer + 1 < c.layers && experts.wants_hints(layer + 1);
   const MoeSite site{w, layer, c.experts, c.top_k,
                      guess ? &core_.weights.layers[static_cast<size_t>(layer + 1)] : nullptr};
   ROTA_RETURN_IF_ERROR(mixture_of_experts(core_, site, rows, experts, &core_.counters.experts_ns));

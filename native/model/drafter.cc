@@ -71,9 +71,10 @@ void correct(Core& core, int i, int previous) {
   core.linear(core.weights.markov_head, b.markov + dim, 1, b.markov_logits);
   device.add(b.markov_logits, vocab, b.draft_base + row * vocab);
   core.linear(core.weights.confidence, b.markov, 1, b.confidence);
-  device.download(b.draft_logits.data() + row * vocab, (b.draft_base + row * vocab).address(),
-                  vocab * sizeof(float));
-  device.download(&b.draft_conf[row], b.confidence.address(), sizeof(float));
+  device.begin_download(b.draft_logits.data() + row * vocab, (b.draft_base + row * vocab).address(),
+                        vocab * sizeof(float));
+  device.begin_download(&b.draft_conf[row], b.confidence.address(), sizeof(float));
+  device.finish_downloads();
 }
 
 }  // namespace

@@ -108,7 +108,8 @@ Result<LayerPass::Routed> LayerPass::attend(std::span<const int> tokens, uint8_t
   run_attention_half(core_, layer_, 0, rows);
   enter_sublayer(core_, w.hc_ffn, w.ffn_norm, rows);
   ask_router(core_, {w, layer_, c.experts, c.top_k}, {}, rows);
-  core_.device.download(x_.data(), core_.buffers.x.address(), floats(rows, c.dim));
+  core_.device.begin_download(x_.data(), core_.buffers.x.address(), floats(rows, c.dim));
+  core_.device.finish_downloads();
   save(true, carried);
   return Routed{x_.data(), core_.buffers.host_ids.data(), core_.buffers.host_weights.data()};
 }
@@ -117,7 +118,8 @@ void LayerPass::finish(int rows, const float* y, uint8_t* carried) {
   const LayerWeights& w = core_.weights.layers[static_cast<size_t>(layer_)];
   restore(true, carried);
   core_.device.upload(core_.buffers.y.address(), y, floats(rows, core_.config.dim));
-  add_shared_expert(core_, w, core_.buffers.x, rows);
+  compute_shared_expert(core_, w, rows);
+  add_shared_expert(core_, rows);
   leave_sublayer(core_, rows);
   save(false, carried);
 }

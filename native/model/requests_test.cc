@@ -19,7 +19,7 @@ class RecordingExperts final : public RoutedExperts {
     inner_.begin_pass(kind, rows);
   }
   const float* selection_bias(int) override { return bias.empty() ? nullptr : bias.data(); }
-  bool wants_hints() const override { return hints_wanted; }
+  bool wants_hints(int) const override { return hints_wanted; }
   void hint(int layer, int rows, int top_k, const int* ids) override {
     hints.push_back({layer, std::vector<int>(ids, ids + rows * top_k)});
   }

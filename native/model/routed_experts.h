@@ -20,12 +20,19 @@ class RoutedExperts {
   // the same residency.
   virtual const float* selection_bias(int layer) = 0;
 
-  // Guessing costs a router pass a layer: the model guesses only for placements that say so.
-  virtual bool wants_hints() const { return false; }
+  // Guessing costs a router pass: the model guesses only what a placement wants to know.
+  virtual bool wants_hints(int layer) const {
+    (void)layer;
+    return false;
+  }
 
   // A guess of what `layer` will route to, ids[rows, top_k] (may be wrong); the placement may start
   // reading.
   virtual void hint(int layer, int rows, int top_k, const int* ids) = 0;
+
+  // x[rows, dim] of the next run() is computed on the device, which has more to do until then:
+  // what run() needs of x elsewhere may set out.
+  virtual void arrive(const float* x, int rows) { (void)x, (void)rows; }
 
   // Whether run() computes on the host: x and y are then host addresses, whatever the device is,
   // and the model brings them there and back.

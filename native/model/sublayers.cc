@@ -87,12 +87,6 @@ void route(Core& core, const MoeSite& site, const LayerWeights& w, DevVector sel
                     core.config.route_scale, b.expert_ids, b.expert_weights);
 }
 
-void download_ids(Core& core, const MoeSite& site, int rows) {
-  Buffers& b = core.buffers;
-  core.device.download(b.host_ids.data(), b.expert_ids.address(),
-                       static_cast<size_t>(rows * site.top_k) * sizeof(int));
-}
-
 // A row's experts know no other row, so a cut between rows changes no bit: only how often an expert
 // is read and how much scratch there must be.
 Status run_in_steps(Core& core, const MoeSite& site, int rows, RoutedExperts& routed,
@@ -129,32 +123,40 @@ Status run_experts(Core& core, const MoeSite& site, int rows, RoutedExperts& rou
 
 void ask_router(Core& core, const MoeSite& site, DevVector selection_bias, int rows) {
   Buffers& b = core.buffers;
+  const size_t pairs = static_cast<size_t>(rows * site.top_k);
   route(core, site, site.w, selection_bias, rows);
-  download_ids(core, site, rows);
-  core.device.download(b.host_weights.data(), b.expert_weights.address(),
-                       static_cast<size_t>(rows * site.top_k) * sizeof(float));
+  core.device.begin_download(b.host_ids.data(), b.expert_ids.address(), pairs * sizeof(int));
+  core.device.begin_download(b.host_weights.data(), b.expert_weights.address(),
+                             pairs * sizeof(float));
 }
 
-void add_shared_expert(Core& core, const LayerWeights& w, DevPtr<const float> in, int rows) {
+void compute_shared_expert(Core& core, const LayerWeights& w, int rows) {
   const Config& c = core.config;
   Buffers& b = core.buffers;
+  const DevPtr<const float> in = core.as_quantised_input(b.x, rows, c.dim);
   const size_t count = static_cast<size_t>(rows) * static_cast<size_t>(c.moe_inter);
   core.linear(w.shared_gate, in, rows, b.shared_gate);
   core.linear(w.shared_up, in, rows, b.shared_up);
   core.device.swiglu(b.shared_gate, b.shared_up, count, c.swiglu_limit, b.shared_gate);
   core.linear(w.shared_down, core.as_quantised_input(b.shared_gate, rows, c.moe_inter), rows,
               b.shared_y);
-  core.device.add(b.shared_y, static_cast<size_t>(rows) * static_cast<size_t>(c.dim), b.y);
 }
 
+void add_shared_expert(Core& core, int rows) {
+  Buffers& b = core.buffers;
+  core.device.add(b.shared_y, static_cast<size_t>(rows) * static_cast<size_t>(core.config.dim),
+                  b.y);
+}
+
+// The device computes the shared expert while its answer travels, and the host places the experts.
 Status mixture_of_experts(Core& core, const MoeSite& site, int rows, RoutedExperts& routed,
                           uint64_t* experts_ns) {
   const Config& c = core.config;
   Buffers& b = core.buffers;
   if (site.next != nullptr) {
     route(core, site, *site.next, {}, rows);
-    download_ids(core, site, rows);
-    routed.hint(site.layer + 1, rows, site.top_k, b.host_ids.data());
+    core.device.begin_download(b.host_hint.data(), b.expert_ids.address(),
+                               static_cast<size_t>(rows * site.top_k) * sizeof(int));
   }
   DevVector bias;
   if (const float* host_bias = routed.selection_bias(site.layer); host_bias != nullptr) {
@@ -163,12 +165,18 @@ Status mixture_of_experts(Core& core, const MoeSite& site, int rows, RoutedExper
     bias = b.selection_bias;
   }
   ask_router(core, site, bias, rows);
+  // Rounded experts' inputs share their memory with the shared expert's: rounded again below.
+  if (!core.options.act_quant) routed.arrive(b.x.address(), rows);
+  compute_shared_expert(core, site.w, rows);
   const DevPtr<const float> in = core.as_quantised_input(b.x, rows, c.dim);
+  core.device.finish_downloads();
+  ROTA_RETURN_IF_ERROR(core.device.status());
+  if (site.next != nullptr) routed.hint(site.layer + 1, rows, site.top_k, b.host_hint.data());
   const int64_t start = now_ns();
   const Status status = run_experts(core, site, rows, routed, in);
   *experts_ns += static_cast<uint64_t>(now_ns() - start);
   ROTA_RETURN_IF_ERROR(status);
-  add_shared_expert(core, site.w, in, rows);
+  add_shared_expert(core, rows);
   return {};
 }
 

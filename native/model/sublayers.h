@@ -51,10 +51,12 @@ struct MoeSite {
   const LayerWeights* next = nullptr;  // its router is asked what layer + 1 may want; null at the
                                        // end or where no hint is wanted
 };
-// The router's answer to buffers.x, into buffers.host_ids and host_weights.
+// The router's answer to buffers.x, into buffers.host_ids and host_weights: there after the next
+// finish_downloads().
 void ask_router(Core& core, const MoeSite& site, DevVector selection_bias, int rows);
-// buffers.y += the shared expert of `in`.
-void add_shared_expert(Core& core, const LayerWeights& w, DevPtr<const float> in, int rows);
+// The shared expert of buffers.x into buffers.shared_y; and buffers.y += that.
+void compute_shared_expert(Core& core, const LayerWeights& w, int rows);
+void add_shared_expert(Core& core, int rows);
 // All of it, with whoever places the routed experts between the two.
 Status mixture_of_experts(Core& core, const MoeSite& site, int rows, RoutedExperts& routed,
                           uint64_t* experts_ns);

@@ -47,9 +47,10 @@ class CudaDevice final : public Device {
     CUDA_CHECK(*stream_,
                cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_->use()));
   }
-  void download(void* host, const void* device, size_t bytes) override {
-    transfers_->download(host, device, bytes);
+  void begin_download(void* host, const void* device, size_t bytes) override {
+    transfers_->begin_download(host, device, bytes);
   }
+  void finish_downloads() override { transfers_->finish_downloads(); }
 
   Status reserve_scratch(const ScratchSizes& sizes) override {
     if (sizes.head_dim > kMostHeadDim) return beyond("heads", sizes.head_dim, kMostHeadDim);

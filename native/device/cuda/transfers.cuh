@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "device/cuda/cuda_stream.cuh"
 
@@ -17,17 +18,28 @@ class Transfers {
   Transfers& operator=(const Transfers&) = delete;
 
   void upload(void* device, const void* host, size_t bytes);
-  // Waits for everything asked before.
-  void download(void* host, const void* device, size_t bytes);
+  // What was asked before is in host[bytes] after finish_downloads(), or zeros after a failure. A
+  // piece that is larger than the pinned memory is waited for here.
+  void begin_download(void* host, const void* device, size_t bytes);
+  void finish_downloads();
 
  private:
+  struct Piece {
+    void* host;
+    size_t offset, bytes;  // in down_
+  };
+
   explicit Transfers(CudaStream& stream) : stream_(stream) {}
   bool wait();
 
   CudaStream& stream_;
-  uint8_t* up_ = nullptr;    // [kStagedBytes]
-  uint8_t* down_ = nullptr;  // [kStagedBytes]
-  size_t used_ = 0;          // of up_, since the stream was last waited for
+  uint8_t* up_ = nullptr;          // [kStagedBytes]
+  uint8_t* down_ = nullptr;        // [kStagedBytes]
+  size_t used_ = 0;                // of up_, since the stream was last waited for
+  cudaEvent_t arrived_ = nullptr;  // the last of coming_
+  std::vector<Piece> coming_;
+  size_t down_used_ = 0;  // by coming_
+  size_t used_then_ = 0;  // used_ at arrived_
 };
 
 }  // namespace rota

@@ -8,6 +8,8 @@
 namespace rota {
 namespace {
 
+constexpr int kEagerRows = 16;  // of a verify pass at most
+
 CudaExpertShape kernel_shape(const ExpertShape& shape) {
   return {shape.dim,   shape.moe_inter,    shape.max_rows,
           shape.top_k, shape.swiglu_limit, shape.act_quant};
@@ -52,6 +54,7 @@ Status CudaTier::allocate(const DeviceTierNeeds& needs) {
   for (cudaEvent_t& event : moved_) {
     CUDA_CHECK(stream_, cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
   }
+  max_rows_ = needs.shape.max_rows;
   row_bytes_ = static_cast<size_t>(needs.shape.dim) * sizeof(float);
   void* pinned = nullptr;
   CUDA_CHECK(stream_,
@@ -120,18 +123,32 @@ void CudaTier::settle_place(const uint8_t* place) {
   leaving_.clear();
 }
 
+void CudaTier::bring(const float* x, int rows) {
+  wait_for(io_, reached_, "x for the CPU pool");
+  CUDA_CHECK(stream_, cudaMemcpyAsync(x_host_, x, row_bytes_ * static_cast<size_t>(rows),
+                                      cudaMemcpyDeviceToHost, io_));
+  record(x_there_, io_, "x for the CPU pool");
+}
+
+// Whether the pool has a part is not known yet: few rows are brought in any case.
+void CudaTier::arrive(const float* x, int rows) {
+  arrived_ = nullptr;
+  if (rows > std::min(kEagerRows, max_rows_)) return;
+  record(reached_, stream_.use(), "reaching a layer's experts");
+  bring(x, rows);
+  arrived_ = x;
+  arrived_rows_ = rows;
+}
+
 void CudaTier::begin(const DeviceCall& call) {
   call_ = call;
   copied_ = moving_ = false;
   const cudaStream_t compute = stream_.use();
-  record(reached_, compute, "reaching a layer's experts");
-  if (call.pool) {
-    wait_for(io_, reached_, "x for the CPU pool");
-    CUDA_CHECK(stream_,
-               cudaMemcpyAsync(x_host_, call.x, row_bytes_ * static_cast<size_t>(call.rows),
-                               cudaMemcpyDeviceToHost, io_));
-    record(x_there_, io_, "x for the CPU pool");
+  if (arrived_ != call.x || arrived_rows_ != call.rows) {
+    record(reached_, compute, "reaching a layer's experts");
+    if (call.pool) bring(call.x, call.rows);
   }
+  arrived_ = nullptr;
   kernels_->begin(call.x, call.rows);
 }
 

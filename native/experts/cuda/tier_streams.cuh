@@ -31,6 +31,7 @@ class CudaTier final : public DeviceTier {
   Status fill(uint64_t slot, const uint8_t* from, uint64_t bytes) override;
   Status settle() override;
   void settle_place(const uint8_t* place) override;
+  void arrive(const float* x, int rows) override;
   void begin(const DeviceCall& call) override;
   void stage(size_t index, const uint8_t* from, uint64_t bytes) override;
   void compute(std::span<const ExpertJob> hits, std::span<const ExpertJob> copied) override;
@@ -44,6 +45,7 @@ class CudaTier final : public DeviceTier {
   Status allocate(const DeviceTierNeeds& needs);
   void record(cudaEvent_t event, cudaStream_t stream, const char* what);
   void wait_for(cudaStream_t stream, cudaEvent_t event, const char* what);
+  void bring(const float* x, int rows);
   void begin_moves();
   void launch(std::span<const ExpertJob> jobs);
   void pin_partials(ExpertPool& pool);
@@ -60,11 +62,15 @@ class CudaTier final : public DeviceTier {
 
   uint8_t *slots_ = nullptr, *staged_ = nullptr, *victim_ = nullptr;
   uint64_t max_blob_ = 0, device_bytes_ = 0;
-  float* x_host_ = nullptr;              // pinned [max_rows, dim]
-  size_t row_bytes_ = 0;                 // of x
+  float* x_host_ = nullptr;  // pinned [max_rows, dim]
+  size_t row_bytes_ = 0;     // of x
+  int max_rows_ = 0;
   std::span<uint8_t> arena_, partials_;  // registered; empty: not
   std::string arena_note_;
 
+  const float* arrived_ =
+      nullptr;  // x that `reached_` stands after and that is on its way; null: none
+  int arrived_rows_ = 0;
   DeviceCall call_;
   bool copied_ = false, moving_ = false;  // of the call: something is staged, something moves
   std::vector<CudaExpertJob> jobs_;
