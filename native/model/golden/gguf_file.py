@@ -1,4 +1,4 @@
-"""Reads what the golden generator needs of a GGUF v3 file: keys, and F32 or I32 tensors. Trusts the file."""
+"""Reads a GGUF v3 file: keys, F32 and I32 tensors, and others by decoders that the caller brings. Trusts the file."""
 import struct
 
 import numpy as np
@@ -30,8 +30,9 @@ class Cursor:
         return self.take(SCALARS[kind])
 
 
-def read(path):
-    """(keys, tensors); a tensor's numpy shape is GGUF's ne reversed."""
+def read(path, decoders=None):
+    """(keys, tensors); a tensor's numpy shape is GGUF's ne reversed. decoders: {type: (weights a block, bytes a block, function of
+    uint8 [blocks, bytes] that gives float32 [blocks, weights])}"""
     with open(path, "rb") as file:
         data = file.read()
     cursor = Cursor(data)
@@ -53,6 +54,11 @@ def read(path):
     tensors = {}
     for name, shape, kind, offset in entries:
         count = int(np.prod(shape))
-        flat = np.frombuffer(data, TENSOR_TYPES[kind], count, start + offset)
+        if kind in TENSOR_TYPES:
+            flat = np.frombuffer(data, TENSOR_TYPES[kind], count, start + offset)
+        else:
+            weights, size, decode = decoders[kind]
+            blocks = np.frombuffer(data, np.uint8, count // weights * size, start + offset).reshape(-1, size)
+            flat = decode(blocks).astype(np.float32)
         tensors[name] = flat.reshape([int(n) for n in reversed(shape)])
     return keys, tensors

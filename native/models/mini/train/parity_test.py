@@ -18,49 +18,13 @@ sys.path[:0] = [HERE, os.path.join(HERE, "../../../model/golden")]
 import rounding  # noqa: E402
 from config import CONFIGS, Config  # noqa: E402
 from draft import Drafter  # noqa: E402
+from gguf_model import DRAFT_TOP, TOP, load  # noqa: E402
 from layers import Sinkhorn  # noqa: E402
 from make_goldens import DRAFT_AT, synthesise  # noqa: E402
 from model import Backbone, State  # noqa: E402
 from oracle import Oracle, round_fp4_e4m3, round_fp4_e8m0, round_fp8  # noqa: E402
 
 LIMIT = 1e-4
-# GGUF's words for the release's.
-NAMES = {
-    "attn_norm.weight": "attn_norm.weight", "ffn_norm.weight": "ffn_norm.weight", "attn_q_a.weight": "attn.wq_a.weight",
-    "attn_q_a_norm.weight": "attn.q_norm.weight", "attn_q_b.weight": "attn.wq_b.weight", "attn_kv.weight": "attn.wkv.weight",
-    "attn_kv_a_norm.weight": "attn.kv_norm.weight", "attn_sinks.weight": "attn.attn_sink", "attn_output_a.weight": "attn.wo_a.weight",
-    "attn_output_b.weight": "attn.wo_b.weight", "ffn_gate_inp.weight": "ffn.gate.weight", "exp_probs_b.bias": "ffn.bias",
-    "ffn_gate_shexp.weight": "ffn.shared1.weight", "ffn_up_shexp.weight": "ffn.shared3.weight", "ffn_down_shexp.weight": "ffn.shared2.weight",
-    "ffn_gate_exps.weight": "ffn.w1.weight", "ffn_up_exps.weight": "ffn.w3.weight", "ffn_down_exps.weight": "ffn.w2.weight",
-    "hc_attn_fn.weight": "hc_attn.fn", "hc_attn_base.weight": "hc_attn.base", "hc_attn_scale.weight": "hc_attn.scale",
-    "hc_ffn_fn.weight": "hc_ffn.fn", "hc_ffn_base.weight": "hc_ffn.base", "hc_ffn_scale.weight": "hc_ffn.scale",
-    "attn_compressor_kv.weight": "attn.compressor.wkv.weight", "attn_compressor_gate.weight": "attn.compressor.wgate.weight",
-    "attn_compressor_norm.weight": "attn.compressor.norm.weight", "indexer_compressor_kv.weight": "attn.compressor.wk.weight",
-    "indexer_compressor_norm.weight": "attn.compressor.k_norm.weight", "indexer.attn_q_b.weight": "attn.indexer.wq_b.weight",
-    "indexer.proj.weight": "attn.indexer.weights_proj.weight", "engram_embed.weight": "engram.embed.weight",
-    "engram_wkv.weight": "engram.wkv.weight", "engram_q.weight": "engram.q_weight.weight", "engram_k.weight": "engram.k_weight.weight",
-}  # fmt: skip
-TOP = {"token_embd.weight": "embed.weight", "output_norm.weight": "norm.weight", "output.weight": "head.weight"}
-DRAFT_TOP = {
-    "fc.weight": "main_proj.weight", "enc.output_norm.weight": "main_norm.weight", "output_norm.weight": "norm.weight",
-    "markov_w1.weight": "markov_embed.weight", "markov_w2.weight": "markov_head.weight", "conf_proj.weight": "confidence.weight",
-}  # fmt: skip
-
-
-def load(module, tensors, top, blocks):
-    """Every tensor of the file has its place in the module, and every parameter its tensor."""
-    state, left = module.state_dict(), set(module.state_dict()) - {"noise"}
-    for name, data in tensors.items():
-        if data.dtype != np.float32:
-            continue
-        if name.startswith("blk."):
-            _, layer, rest = name.split(".", 2)
-            place = f"{blocks}.{layer}.{NAMES[rest]}"
-        else:
-            place = top[name]
-        state[place].copy_(torch.from_numpy(np.array(data)).reshape(state[place].shape))
-        left.discard(place)
-    assert not left, f"not in the file: {sorted(left)}"
 
 
 def model_of(config, target, draft):
