@@ -19,7 +19,7 @@ def main():
         sys.exit(f"{sys.executable}: no {', '.join(missing)}; pip install -r {os.path.relpath(os.path.join(HERE, 'requirements.txt'))}")
     if not os.path.exists(TOOL):
         sys.exit("rota-model is not built: npm run build")
-    steps = (["text/dedup_test.py"], ["parity_test.py", TOOL], ["size_test.py"])
+    steps = (["text/dedup_test.py"], ["parity_test.py", TOOL], ["gguf_model_test.py", TOOL], ["acceptance_test.py"], ["drafting_test.py"], ["size_test.py"])
     for step in steps:
         print("--", step[0], flush=True)
         done = subprocess.run([sys.executable, os.path.join(HERE, step[0]), *step[1:]], env=ENVIRONMENT)

@@ -237,7 +237,8 @@ def _decoded(dtype, shape, data, scale_shape, scale_data):
 
 @torch.no_grad()
 def restore(model, drafter, folder):
-    """Puts a checkpoint's decoded weights into the modules: what training code sees of what was shipped."""
+    """Puts a checkpoint's decoded weights into the modules: what training code sees of what was shipped. Returns the map of
+    compressed ids."""
     known = read(folder)
     model.embed.weight.copy_(known["embed.weight"])
     drafter.noise.copy_(known["embed.weight"][model.c.draft_noise_id])
@@ -252,6 +253,8 @@ def restore(model, drafter, folder):
         (drafter.confidence, last + "confidence_head.proj.weight"),
     ):  # fmt: skip
         weight.weight.copy_(known[name])
+    with open(os.path.join(folder, "engram.json"), encoding="utf-8") as file:
+        return json.load(file)["token_map"]
 
 
 def _restore_block(layer, prefix, known):

@@ -5,6 +5,7 @@ import subprocess
 import numpy as np
 import torch
 
+from acceptance import Path, distinct, starts
 from data import windows
 from generate import generate
 from text.classes import CLASSES
@@ -52,32 +53,24 @@ def prompts(bundle, name, count, length, seed=5):
 
 @torch.no_grad()
 def acceptance(model, drafter, bundle, name, temperature, count=32, before=128, made=128):
-    """Drafts of full depth along a continuation of held-out prompts, greedy drafts, no confidence gate. A pass commits the
-    drafts that agree with the path and one token more. Returns tokens a pass, distinct-token ratio of the continuations,
-    tokens, and how well confidence > 0.5 tells a first draft's hit."""
-    device = bundle.device
-    generator = torch.Generator(device).manual_seed(7)
-    with autocast(device):
+    """Drafts of full depth along a continuation of held-out prompts, no confidence gate. A pass commits the drafts that stand and
+    one token more. Returns tokens a pass of greedy drafts that agree with the path, where the path is sampled also those of
+    sampled drafts under exact rejection sampling, distinct-token ratio of the continuations, tokens, and how well confidence
+    > 0.5 tells a first greedy draft's hit."""
+    generator = torch.Generator(bundle.device).manual_seed(7)
+    with autocast(bundle.device):
         ids = generate(model, prompts(bundle, name, count, before), made, temperature, generator)
-        out = model(ids)
-        anchors = torch.arange(before - 1, ids.shape[1] - 1, device=device).expand(count, -1)
-        drafts, conf, _ = drafter.draft(model.embed.value(), model.head, drafter.context(out.taps), anchors, ids[:, before:])
-    path = torch.nn.functional.pad(ids, (0, model.c.draft_block), value=-1).cpu().numpy()
-    drafts, conf = drafts.cpu().numpy(), conf.float().cpu().numpy()
-    passes = tokens = right = seen = 0
-    for b in range(count):
-        at = 0  # the token at before + at is committed; the pass at it verifies its drafts
-        while at < made - 1:
-            follow = path[b, before + at + 1 : before + at + 1 + model.c.draft_block]
-            agree = int((drafts[b, at] == follow).cumprod().sum())
-            right += (conf[b, at, 0] > 0) == (drafts[b, at, 0] == follow[0])
-            seen += 1
-            step = min(agree + 1, made - 1 - at)
-            at, passes, tokens = at + step, passes + 1, tokens + step
-    distinct = np.mean([len(set(row[before : before + made])) / made for row in path])
-    return {
-        "tokens_per_pass": tokens / passes, "distinct_ratio": float(distinct), "tokens": tokens, "prompts": count, "made": made,
-        "confidence_right": float(right / seen),
+        path = Path(model, drafter, ids, before)
+        agrees, conf = path.agreement()
+        chance = path.chance(temperature) if temperature > 0 else None
+    passes, tokens = starts(agrees), count * (made - 1)
+    right = ((conf[..., 0] > 0) == (agrees[..., 0] > 0)).double()
+    found = {"tokens_per_pass": tokens / passes.sum().item()}
+    if chance is not None:
+        found["tokens_per_pass_rejection"] = tokens / starts(chance).sum().item()
+    return found | {
+        "distinct_ratio": distinct(ids[:, before:]).mean().item(), "tokens": tokens, "prompts": count, "made": made,
+        "confidence_right": ((right * passes).sum() / passes.sum()).item(),
     }  # fmt: skip
 
 

@@ -35,6 +35,15 @@ def prompt(text, name, random):
     return cut(text[int(random.choice(starts)) :], PROMPT_BYTES)
 
 
+def write_prompts(path, name, about, prompts, warmup):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"summary: {about}\nprompts:\n")
+        for number, text in enumerate([*prompts, *warmup]):
+            if number == len(prompts):
+                file.write("warmup:\n")
+            file.write(f"  - id: {name}-{number + 1}\n    text: {json.dumps(text, ensure_ascii=False)}\n")
+
+
 def main():
     source, out = sys.argv[1:3]
     random = np.random.default_rng(12)
@@ -54,12 +63,7 @@ def main():
             text = prompt(documents[half + which], name, random)
             if not any(text[:40] in other or other[:40] in text for other in found):
                 found.append(text)
-        with open(os.path.join(out, "prompts", "held-out", name + ".yaml"), "w", encoding="utf-8") as file:
-            file.write(f"summary: {ABOUT[name]}\nprompts:\n")
-            for number, text in enumerate(found):
-                if number == PROMPTS:
-                    file.write("warmup:\n")
-                file.write(f"  - id: {name}-{number + 1}\n    text: {json.dumps(text, ensure_ascii=False)}\n")
+        write_prompts(os.path.join(out, "prompts", "held-out", name + ".yaml"), name, ABOUT[name], found[:PROMPTS], found[PROMPTS:])
         print(f"{name}: {len(joined.encode())} bytes of text, {PROMPTS} prompts")
 
 

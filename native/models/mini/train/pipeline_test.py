@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The whole pipeline on a tiny model, in minutes of one CPU core: text, tokenizer, bundle, 60 steps of the target, 20 of the
-drafter, checkpoint, report. python3 pipeline_test.py [PATH/TO/rota-model] [--keep FOLDER]
+drafter, checkpoint, report, scan of held-out text. python3 pipeline_test.py [PATH/TO/rota-model] [--keep FOLDER]
 
 It learns next to nothing and proves that every step runs into the next; with rota-model named, that the project's own reader
 takes the checkpoint. The text is the project's own documents and sources, and generated lists."""
@@ -69,6 +69,12 @@ def main():
             report = json.load(file)
         assert set(report["classes"]) == {"prose", "code", "docs", "chinese", "enumeration"}, set(report["classes"])
         assert report["backbone"]["steps"] == 60 and report["draft"]["steps"] == 20
+        run("drafting.py", bundle, os.path.join(out, "checkpoint"), os.path.join(out, "drafting"), "--quick")
+        with open(os.path.join(out, "drafting", "drafting.json"), encoding="utf-8") as file:
+            drafting = json.load(file)
+        assert drafting["greedy"][0]["all"]["texts"] > 0, drafting
+        for name, sampled in drafting["sampled_0.8"].items():
+            assert sampled == report["classes"][name]["sampled_0.8"], "the checkpoint's figure is the run's own"
         if tool:
             done = subprocess.run([tool, "convert", os.path.join(out, "checkpoint"), "--out", os.path.join(out, "m.gguf")], capture_output=True, text=True)
             assert done.returncode == 0, done.stderr
