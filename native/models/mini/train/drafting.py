@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Tokens a pass of a model on held-out text: python3 drafting.py BUNDLE MODEL OUT [--quick]
+"""Tokens a pass of a model on held-out text: python3 drafting.py BUNDLE MODEL OUT [--stride 12]
 
 BUNDLE is prepare.py's output, made with the model's tokenizer; MODEL a folder as ../checkpoint, or a GGUF as rota-model makes of
 it. Two questions, each answered on texts that a rule chose before anything was measured:
-  greedy   what drafts are worth where greedy text does not loop. Of every document, a prompt begins each STRIDE ids; all whose
+  greedy   what drafts are worth where greedy text does not loop. Of every document, a prompt begins each `stride` ids; all whose
            continuation of MADE ids has at least DISTINCT of them different are kept, and no other. fp32, as the engines compute.
   sampled  evaluate.py's acceptance at 0.8, by both rules, as report.json has it.
 Writes OUT/drafting.json, and OUT/CLASS-LENGTH.yaml: the prompts that were kept, and some that were not for warming up."""
+import argparse
 import json
 import os
-import sys
 import time
 
 import numpy as np
@@ -29,8 +29,6 @@ from model import Backbone
 from text.classes import CLASSES
 
 MADE, DISTINCT = 128, 0.5
-# (class, ids of a prompt, ids from one prompt's beginning to the next): the first is the question, the others stand beside it.
-SCANS = (("prose", 128, 12), *((name, 128, 48) for name in CLASSES if name != "prose"), ("prose", 32, 12))
 BANDS = (0, 0.2, 0.3, 0.4, 0.5, 1.01)
 
 
@@ -108,35 +106,48 @@ def write(path, value):
         file.write("\n")
 
 
+def scans(stride):
+    """(class, ids of a prompt, ids from one prompt's beginning to the next): the first is the question, the others stand beside."""
+    return [("prose", 128, stride), *((name, 128, 4 * stride) for name in CLASSES if name != "prose"), ("prose", 32, stride)]
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bundle")
+    parser.add_argument("model")
+    parser.add_argument("out")
+    parser.add_argument("--stride", type=int, default=12, help="of prose; four times as much of the other classes")
+    parser.add_argument("--quick", action="store_true", help="few and short texts: proves that it runs")
+    return parser.parse_args()
+
+
 def main():
-    bundled, source, out, *quick = sys.argv[1:]
-    made, sparse, count = (8, 40, 2) if quick else (MADE, 1, 32)  # --quick proves that it runs
-    os.makedirs(out, exist_ok=True)
-    bundle = Bundle(bundled, torch.device("cuda" if torch.cuda.is_available() else "cpu"))
-    model, drafter = load(bundle, source)
-    codec = tok.load(bundled)
+    args = arguments()
+    made, stride, count = (8, 480, 2) if args.quick else (MADE, args.stride, 32)
+    os.makedirs(args.out, exist_ok=True)
+    bundle = Bundle(args.bundle, torch.device("cuda" if torch.cuda.is_available() else "cpu"))
+    model, drafter = load(bundle, args.model)
+    codec = tok.load(args.bundle)
     report = {"torch": str(torch.__version__), "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu", "greedy": [], "sampled_0.8": {}}
     begun = time.perf_counter()
-    for name, length, stride in SCANS:
-        prompts, document = windows(bundle.part("heldout", name).cpu().numpy(), length, stride * sparse, codec)
+    for name, length, stride in scans(stride):
+        prompts, document = windows(bundle.part("heldout", name).cpu().numpy(), length, stride, codec)
         found, kept = scan(model, drafter, torch.from_numpy(prompts).to(bundle.device), document, made)
         report["greedy"].append({"class": name, "prompt": length, "stride": stride, **found})
         texts = np.array(codec.decode_batch(prompts.tolist(), skip_special_tokens=False), object)
         others = texts[~kept]
         if kept.any():
-            about = f"All held-out {name} prompts of {length} tokens, {stride} apart, whose next {made} greedy tokens are at least {DISTINCT:.0%} distinct."
-            write_prompts(os.path.join(out, f"{name}-{length}.yaml"), name, about, texts[kept], others[:: max(1, len(others) // WARMUP)][:WARMUP])
-        write(os.path.join(out, "drafting.json"), report)
+            about = f"All held-out {name} prompts of {length} tokens, {stride} apart, whose next {made} greedy tokens are at least {DISTINCT:.0%} distinct ({os.path.basename(os.path.normpath(args.model))}, no begin token)."
+            write_prompts(os.path.join(args.out, f"{name}-{length}.yaml"), name, about, texts[kept], others[:: max(1, len(others) // WARMUP)][:WARMUP])
+        write(os.path.join(args.out, "drafting.json"), report)
         print(f"{time.perf_counter() - begun:5.0f} s  {name}, prompts of {length}: of {len(prompts)} kept {found['kept']}", flush=True)
         for band in (found["all"], *found["bands"]):
             print("        ", band, flush=True)
         if length == 128:
             report["sampled_0.8"][name] = evaluate.acceptance(model, drafter, bundle, name, 0.8, count, 128, made)
             print(f"{time.perf_counter() - begun:5.0f} s  sampled {report['sampled_0.8'][name]}", flush=True)
-    write(os.path.join(out, "drafting.json"), report)
+    write(os.path.join(args.out, "drafting.json"), report)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 4 or sys.argv[4:] not in ([], ["--quick"]):
-        sys.exit(__doc__)
     main()
