@@ -22,15 +22,18 @@ struct DeviceCall {
   bool pool = false;  // the CPU pool computes a part
 };
 
+// Bytes outside the device are blobs as BlobSource reads them. A device may keep them in another
+// order, which is why it is told their layout; a victim leaves as it came.
+
 // Moves of an admission, in the order in which the bytes must move: a victim leaves its slot for a
 // place in the arena (null = it is dropped), an expert enters from its place (null = from the file,
 // by enter()). Both places may be one.
 struct SlotMove {
   uint64_t slot = 0;  // offset
   uint8_t* victim_to = nullptr;
-  uint64_t victim_bytes = 0;
+  const BlobLayout* victim = nullptr;
   const uint8_t* from = nullptr;
-  uint64_t bytes = 0;
+  const BlobLayout* entering = nullptr;
 };
 
 class DeviceTier {
@@ -47,7 +50,7 @@ class DeviceTier {
   virtual const std::string& arena_note() const = 0;
 
   // Outside of calls: slot bytes are read from RAM; waits.
-  virtual Status fill(uint64_t slot, const uint8_t* from, uint64_t bytes) = 0;
+  virtual Status fill(uint64_t slot, const uint8_t* from, const BlobLayout& layout) = 0;
   // Waits until nothing moves any more: RAM may be written by others.
   virtual Status settle() = 0;
   // Waits until no victim is on its way to this place: the host may read it.
@@ -58,8 +61,8 @@ class DeviceTier {
   virtual void arrive(const float* x, int rows) = 0;
   // A layer call, in this order. Nothing here waits for the device but input().
   virtual void begin(const DeviceCall& call) = 0;
-  // staged(index)[bytes] = from, RAM.
-  virtual void stage(size_t index, const uint8_t* from, uint64_t bytes) = 0;
+  // staged(index) = the blob at from, RAM.
+  virtual void stage(size_t index, const uint8_t* from, const BlobLayout& layout) = 0;
   // Jobs in slots, jobs in staged places. Only where it computes().
   virtual void compute(std::span<const ExpertJob> hits, std::span<const ExpertJob> copied) = 0;
   // x for the CPU pool; only of a call with a part for it.
@@ -67,7 +70,7 @@ class DeviceTier {
   // After the pool has computed what lies in places of the arena.
   virtual void move(const SlotMove& move) = 0;
   // The slot's bytes from a buffer that is another's as soon as this returns.
-  virtual void enter(uint64_t slot, const uint8_t* from, uint64_t bytes) = 0;
+  virtual void enter(uint64_t slot, const uint8_t* from, const BlobLayout& layout) = 0;
   // y[rows, dim] = the sum over all pairs in the router's order; those of `pooled` (distinct
   // experts of the plan) were computed by the pool, which is null when there are none.
   virtual Status finish(ExpertPool* pool, std::span<const size_t> pooled, float* y) = 0;

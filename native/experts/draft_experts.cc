@@ -75,11 +75,11 @@ Result<std::unique_ptr<DraftExperts>> DraftExperts::load(const BlobSource& sourc
     for (int e = 0; e < source.experts(); ++e) {
       all->offsets_.push_back(offset);
       if (!is_kept(all->kept_, source, l, e)) continue;
-      const uint64_t bytes = source.layout(l, e).bytes;
+      const BlobLayout& layout = source.layout(l, e);
       uint8_t* to = tier.computes() ? bounce.data() : tier.slot(offset);
-      ROTA_RETURN_IF_ERROR(source.read(l, e, 0, bytes, to));
-      if (tier.computes()) ROTA_RETURN_IF_ERROR(tier.fill(offset, to, bytes));
-      offset += aligned(bytes);
+      ROTA_RETURN_IF_ERROR(source.read(l, e, 0, layout.bytes, to));
+      if (tier.computes()) ROTA_RETURN_IF_ERROR(tier.fill(offset, to, layout));
+      offset += aligned(layout.bytes);
     }
   }
   return all;

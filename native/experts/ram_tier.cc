@@ -24,8 +24,8 @@ class RamTier final : public DeviceTier {
   uint64_t device_bytes() const override { return 0; }
   const std::string& arena_note() const override { return note_; }
 
-  Status fill(uint64_t slot, const uint8_t* from, uint64_t bytes) override {
-    std::memcpy(slots_.data() + slot, from, bytes);
+  Status fill(uint64_t slot, const uint8_t* from, const BlobLayout& layout) override {
+    std::memcpy(slots_.data() + slot, from, layout.bytes);
     return Status();
   }
   Status settle() override { return Status(); }
@@ -36,8 +36,8 @@ class RamTier final : public DeviceTier {
     x_ = call.x;
     rows_ = call.rows;
   }
-  void stage(size_t index, const uint8_t* from, uint64_t bytes) override {
-    std::memcpy(staged(index), from, bytes);
+  void stage(size_t index, const uint8_t* from, const BlobLayout& layout) override {
+    std::memcpy(staged(index), from, layout.bytes);
   }
   void compute(std::span<const ExpertJob> hits, std::span<const ExpertJob> copied) override {
     ROTA_CHECK(hits.empty() && copied.empty(), "jobs in RAM are the pool's");
@@ -45,12 +45,14 @@ class RamTier final : public DeviceTier {
   const float* input() override { return x_; }
   void move(const SlotMove& move) override {
     uint8_t* slot = slots_.data() + move.slot;
-    if (move.victim_to != nullptr) std::memcpy(bounce_.data(), slot, move.victim_bytes);
-    if (move.from != nullptr) std::memcpy(slot, move.from, move.bytes);
-    if (move.victim_to != nullptr) std::memcpy(move.victim_to, bounce_.data(), move.victim_bytes);
+    if (move.victim_to != nullptr) std::memcpy(bounce_.data(), slot, move.victim->bytes);
+    if (move.from != nullptr) std::memcpy(slot, move.from, move.entering->bytes);
+    if (move.victim_to != nullptr) {
+      std::memcpy(move.victim_to, bounce_.data(), move.victim->bytes);
+    }
   }
-  void enter(uint64_t slot, const uint8_t* from, uint64_t bytes) override {
-    std::memcpy(slots_.data() + slot, from, bytes);
+  void enter(uint64_t slot, const uint8_t* from, const BlobLayout& layout) override {
+    std::memcpy(slots_.data() + slot, from, layout.bytes);
   }
   Status finish(ExpertPool* pool, std::span<const size_t>, float* y) override {
     pool->finish(rows_, y);

@@ -12,7 +12,7 @@
 
 namespace rota {
 
-inline constexpr int kLayers = 3, kExperts = 12, kDim = 128, kInter = 128, kTopK = 3, kMaxRows = 6;
+inline constexpr int kLayers = 3, kExperts = 12, kDim = 256, kInter = 256, kTopK = 3, kMaxRows = 6;
 inline const ExpertShape kShape{kDim, kInter, kMaxRows, kTopK, 10.f, false};
 inline const std::vector<Format> kMixed = {Format::kQ2_0, Format::kPTQ1_0, Format::kQ8_0};
 

@@ -91,7 +91,7 @@ Result<MissCosts> TieredExperts::measure_costs(int rows) {
                            }));
     best.copy_ns = std::min(best.copy_ns, each_call([&] {
                               for (const ExpertJob& job : jobs_) {
-                                device_->stage(0, job.blob, job.layout->bytes);
+                                device_->stage(0, job.blob, *job.layout);
                               }
                               copied = device_->settle();
                             }));

@@ -133,7 +133,7 @@ void TieredExperts::stage_pcie() {
   size_t staged = 0;
   for (size_t i = 0; i < sources_.size(); ++i) {
     if (sources_[i] != Source::kPcie) continue;
-    device_->stage(staged, held_[i], source_.layout(layer_, plan_.distinct()[i]).bytes);
+    device_->stage(staged, held_[i], source_.layout(layer_, plan_.distinct()[i]));
     count(i, Source::kPcie);
     held_[i] = device_->staged(staged++);
   }
@@ -193,8 +193,8 @@ void TieredExperts::compute_held() {
 
 // Victims leave and arena-held experts enter. An expert that is being read enters in compute_file.
 void TieredExperts::move_admitted() {
-  const auto bytes = [this](int id) {
-    return source_.layout(id / placement_.experts(), id % placement_.experts()).bytes;
+  const auto layout = [this](int id) {
+    return &source_.layout(id / placement_.experts(), id % placement_.experts());
   };
   const auto arena_at = [this](int place) {
     return arena_.data() + placement_.arena()[static_cast<size_t>(place)].offset;
@@ -204,12 +204,12 @@ void TieredExperts::move_admitted() {
     move.slot = placement_.slots()[static_cast<size_t>(admission.slot)].offset;
     if (admission.victim_place >= 0) {
       move.victim_to = arena_at(admission.victim_place);
-      move.victim_bytes = bytes(admission.victim);
+      move.victim = layout(admission.victim);
       ++tally_.demoted;
     }
     if (admission.from_place >= 0) {
       move.from = arena_at(admission.from_place);
-      move.bytes = bytes(admission.id);
+      move.entering = layout(admission.id);
       ++tally_.admitted;
     }
     device_->move(move);
@@ -233,8 +233,7 @@ Status TieredExperts::compute_file() {
       const int expert = file_experts_[r.index];
       if (placement_.tier(layer_, expert) == Tier::kSlot) {
         const auto slot = static_cast<size_t>(placement_.place(layer_, expert));
-        device_->enter(placement_.slots()[slot].offset, r.blob,
-                       source_.layout(layer_, expert).bytes);
+        device_->enter(placement_.slots()[slot].offset, r.blob, source_.layout(layer_, expert));
         ++tally_.admitted;
       }
       stage_->done(r.index);

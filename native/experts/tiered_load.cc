@@ -152,10 +152,9 @@ Status TieredExperts::load_blobs(const std::vector<Load>& loads, const LoadProgr
     const size_t i = closed++;
     ROTA_RETURN_IF_ERROR(reader.wait(tickets[i]));
     const int id = loads[i].id;
-    const uint64_t size =
-        source_.layout(id / placement_.experts(), id % placement_.experts()).bytes;
-    if (bounced(i)) ROTA_RETURN_IF_ERROR(device_->fill(loads[i].offset, target(i), size));
-    bytes += size;
+    const BlobLayout& layout = source_.layout(id / placement_.experts(), id % placement_.experts());
+    if (bounced(i)) ROTA_RETURN_IF_ERROR(device_->fill(loads[i].offset, target(i), layout));
+    bytes += layout.bytes;
     if (progress && !progress(bytes)) return Status(Code::kCancelled, "the load was stopped");
     return Status();
   };

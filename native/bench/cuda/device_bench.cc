@@ -74,24 +74,16 @@ class DeviceBench {
   std::vector<void*> addresses_;
 };
 
-// The fastest of copies that no cache holds, by a kernel and by CUDA's own (which in a graph may be
-// a copy engine's, and slower). The first ones also bring an idle GPU to its clock.
+// Of half of the memory to the other: no cache holds it. The first ones bring an idle GPU to its
+// clock.
 Result<double> copy_speed(DeviceBench& bench, uint8_t* memory, uint64_t bytes, int rounds) {
-  double best = 0;
-  for (uint64_t half = bytes / 2; half >= bytes / 8; half /= 2) {
-    const auto by_kernel = [&](cudaStream_t stream) {
-      for (int i = 0; i < 8; ++i) launch_copy(stream, memory, memory + half, half);
-    };
-    const auto by_cuda = [&](cudaStream_t stream) {
-      for (int i = 0; i < 8; ++i) {
-        cudaMemcpyAsync(memory + half, memory, half, cudaMemcpyDeviceToDevice, stream);
-      }
-    };
-    ROTA_ASSIGN_OR_RETURN(const double kernel, bench.seconds(rounds, by_kernel));
-    ROTA_ASSIGN_OR_RETURN(const double cuda, bench.seconds(rounds, by_cuda));
-    best = std::max(best, 8 * 2.0 * static_cast<double>(half) / std::min(kernel, cuda));
+  std::vector<double> all;
+  for (int round = 0; round <= rounds; ++round) {
+    ROTA_ASSIGN_OR_RETURN(const double speed,
+                          copy_bytes_per_s(bench.stream(), memory, memory + bytes / 2, bytes / 2));
+    if (round > 0) all.push_back(speed);
   }
-  return best;
+  return spread_of(all).median;
 }
 
 // As many copies of one random matrix as fill the bytes, each where the next product finds it.
@@ -127,7 +119,7 @@ Result<DeviceBenchResult> run_device_bench(const DeviceBenchOptions& options) {
   DeviceBench bench(*stream);
   DeviceBenchResult result;
   result.device = "cuda:" + std::to_string(options.index) + " " + stream->device_name();
-  const uint64_t bytes = std::max<uint64_t>(options.rotated_bytes, 4ull << 30);
+  const uint64_t bytes = std::max<uint64_t>(options.rotated_bytes, 2ull << 30);
   const auto most_rows =
       static_cast<size_t>(*std::max_element(options.rows.begin(), options.rows.end()));
   ROTA_ASSIGN_OR_RETURN(uint8_t* memory, bench.take(bytes));

@@ -30,7 +30,7 @@ struct DeviceCell {
 
 struct DeviceBenchResult {
   std::string device;           // "cuda:0 NVIDIA H200"
-  double copy_bytes_per_s = 0;  // read and written, by the largest copy of half a GiB and up to 4
+  double copy_bytes_per_s = 0;  // read and written, median
   std::vector<DeviceCell> cells;
 };
 

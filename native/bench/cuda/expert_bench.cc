@@ -5,12 +5,11 @@
 #include <cmath>
 
 #include "base/rng.h"
+#include "bench/cuda/device_copy.cuh"
 #include "device/cuda/expert_kernels.cuh"
 
 namespace rota {
 namespace {
-
-constexpr int kCopies = 4;  // of a window
 
 class DeviceMemory {
  public:
@@ -66,17 +65,9 @@ class Bench {
     return ms * 1e-3;
   }
 
-  // All of the blobs' memory.
+  // Of all of the blobs' memory.
   Result<double> copy_rate() {
-    const size_t bytes = blobs_.size();
-    ROTA_ASSIGN_OR_RETURN(const double s, seconds([&] {
-                            for (int i = 0; i < kCopies; ++i) {
-                              CUDA_CHECK(stream_,
-                                         cudaMemcpyAsync(copy_.bytes(), blobs_.bytes(), bytes,
-                                                         cudaMemcpyDeviceToDevice, stream_.use()));
-                            }
-                          }));
-    return 2.0 * kCopies * static_cast<double>(bytes) / s;
+    return copy_bytes_per_s(stream_, blobs_.bytes(), copy_.bytes(), blobs_.size());
   }
 
   Status prepare(const RandomBlobs& blobs) {
@@ -85,6 +76,11 @@ class Bench {
     stride_ = static_cast<size_t>(blobs.blob(1) - blobs.blob(0));
     CUDA_CHECK(stream_, cudaMemcpyAsync(blobs_.bytes(), blobs.blob(0), stride_ * count_,
                                         cudaMemcpyHostToDevice, stream_.use()));
+    ROTA_ASSIGN_OR_RETURN(const auto kernels, ExpertKernels::create(stream_, shape(1)));
+    for (size_t i = 0; i < count_; ++i) {
+      uint8_t* at = blobs_.bytes() + i * stride_;
+      kernels->lay_out(stream_.use(), at, job(at));
+    }
     return stream_.wait();
   }
 
@@ -93,6 +89,14 @@ class Bench {
   int calls() const { return static_cast<int>(count_) / options_.experts; }
 
  private:
+  CudaExpertShape shape(int rows) const {
+    return {options_.shape.dim, options_.shape.moe_inter, rows, options_.experts, 10.f, false};
+  }
+  CudaExpertJob job(const uint8_t* blob) const {
+    return {
+        blob, layout_->gate, layout_->up, layout_->down, layout_->up_offset, layout_->down_offset,
+        {}};
+  }
   void put_calls(ExpertKernels& kernels, int rows);
   Status check_answers(int rows);
 
@@ -115,9 +119,8 @@ void Bench::put_calls(ExpertKernels& kernels, int rows) {
   for (int call = 0; call < calls(); ++call) {
     std::vector<CudaExpertJob> jobs;
     for (int k = 0; k < n; ++k) {
-      jobs.push_back({blobs_.bytes() + static_cast<size_t>(call * n + k) * stride_, layout_->gate,
-                      layout_->up, layout_->down, layout_->up_offset, layout_->down_offset,
-                      pairs[static_cast<size_t>(k)]});
+      jobs.push_back(job(blobs_.bytes() + static_cast<size_t>(call * n + k) * stride_));
+      jobs.back().pairs = pairs[static_cast<size_t>(k)];
     }
     kernels.begin(x_.floats(), rows);
     kernels.compute(jobs, weights.data());
@@ -139,9 +142,7 @@ Status Bench::check_answers(int rows) {
 }
 
 Result<std::vector<double>> Bench::rates(int rows, std::vector<double>& copies) {
-  const CudaExpertShape shape{
-      options_.shape.dim, options_.shape.moe_inter, rows, options_.experts, 10.f, false};
-  ROTA_ASSIGN_OR_RETURN(const auto kernels, ExpertKernels::create(stream_, shape));
+  ROTA_ASSIGN_OR_RETURN(const auto kernels, ExpertKernels::create(stream_, shape(rows)));
   put_calls(*kernels, rows);
   ROTA_RETURN_IF_ERROR(check_answers(rows));
   cudaGraph_t graph = nullptr;

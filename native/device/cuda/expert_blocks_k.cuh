@@ -1,167 +1,193 @@
-// The blocks of 256 weights in sub-blocks of 16: a step of the tensor cores is one sub-block.
+// The blocks of 256 weights in sub-blocks of 16: a chunk is a block, and a step of the tensor cores
+// one sub-block, whose sums are multiplied by its scale in integers. None overflows: 16 products of
+// 2^7 * 2^7, times 2^7, of 16 sub-blocks, are below 2^29.
 #pragma once
 
 #include "device/cuda/expert_blocks.cuh"
 
 namespace rota {
 
-// Two bits a weight: of every byte the four fields are steps s = 0 .. 3 of its half. 1024 + code *
-// 4^s to the code less `zero`.
-template <int s>
-__device__ __forceinline__ uint32_t field(uint32_t bits, uint32_t mask, int zero) {
-  constexpr float kUnit = s == 0 ? 1.f : s == 1 ? 0.25f : s == 2 ? 0.0625f : 0.015625f;
-  constexpr uint32_t kFactor = twice(kUnit);
-  return scaled(picked(bits, mask, kMagic), kFactor,
-                zero == 0 ? twice(-1024 * kUnit) : twice(-1024 * kUnit - 4));
+// sum += c, row g times scale_g and row g + 8 times scale_h.
+__device__ __forceinline__ void add_times(int (&sum)[4], const int (&c)[4], int scale_g,
+                                          int scale_h) {
+  sum[0] += c[0] * scale_g;
+  sum[1] += c[1] * scale_g;
+  sum[2] += c[2] * scale_h;
+  sum[3] += c[3] * scale_h;
 }
-
-// Byte `at` of a word, an integer, in both halves; less `zero`.
-__device__ __forceinline__ uint32_t spread_byte(uint32_t word, int at, uint32_t zero) {
-  const auto selector = static_cast<uint32_t>(at | 0x40 | (at << 8) | 0x4000);
-  return less(__byte_perm(word, 0x64646464, selector), zero);
+// As add_scaled, for integers too large to be put together.
+__device__ __forceinline__ void add_large(float (&sum)[2], const int (&c)[4], float scale_g,
+                                          float scale_h) {
+  const auto both = [](int high, int low) {
+    return fmaf(256.f, static_cast<float>(high), static_cast<float>(low));
+  };
+  sum[0] = fmaf(scale_g, both(c[0], c[1]), sum[0]);
+  sum[1] = fmaf(scale_h, both(c[2], c[3]), sum[1]);
 }
 
 template <>
 struct ExpertBlock<Format::kQ3_K> {
-  static constexpr int kBytes = 110, kGroups = 8, kPiece = 2;
-  static constexpr float kFactor = 1;
+  static constexpr int kBytes = 16 * 110, kPiece = 2;
+  // A code is taken at the top of a byte, which is 32 times, a scale 4 times.
+  static constexpr float kFactor = 1.f / 128;
 
-  // The sixteen scales as bytes 0 .. 63 (32 more than they are), scale k in byte k % 4 of word k
-  // / 4.
+  // Four times the eight scales of a parity, sub-blocks u, 2 + u, .. 14 + u of a row, as signed
+  // bytes. low: bytes u, 2 + u, 4 + u, 6 + u of `scales`, top: bytes 8 + u, 10 + u.
   struct Scales {
-    uint32_t word[4];
-    __device__ explicit Scales(Shared p) {
-      const Words words(p);
-      const uint32_t low = words.at(0), high = words.at(4), top = words.at(8);
-      constexpr uint32_t kLow = 0x0f0f0f0f, kTop = 0x30303030;
-      word[0] = (low & kLow) | ((top << 4) & kTop);
-      word[1] = (high & kLow) | ((top << 2) & kTop);
-      word[2] = ((low >> 4) & kLow) | (top & kTop);
-      word[3] = ((high >> 4) & kLow) | ((top >> 2) & kTop);
+    uint32_t word[2];
+    __device__ Scales(uint32_t low, uint32_t top) {
+      const uint32_t first = bytes_of(top << 6, top << 4, 0x7610);
+      const uint32_t second = bytes_of(top << 2, top, 0x7610);
+      constexpr uint32_t kLow = 0x3c3c3c3c;
+      word[0] = masked(merged(kLow, low << 2, first), 0xfcfcfcfc, 0x80808080);
+      word[1] = masked(merged(kLow, low >> 2, second), 0xfcfcfcfc, 0x80808080);
     }
-    __device__ uint32_t of(int k) const {
-      constexpr uint32_t kZero = twice(1056);
-      return spread_byte(word[k / 4], k % 4, kZero);
+    template <int kStep>
+    __device__ int of() const {  // sub-block 2 * kStep + u
+      return signed_byte<kStep % 4>(word[kStep / 4]);
     }
   };
+  // Of the four bytes `low` of qs and `high` of hmask, the codes of step s of half `half`, 32
+  // times. A code of two bits whose high bit is not set is less 4: in three bits with a sign that
+  // is the high bit flipped.
+  template <int half, int s>
+  __device__ static uint32_t codes(uint32_t low, uint32_t high) {
+    const uint32_t two = s == 3 ? low >> 1 : low << (5 - 2 * s);
+    return masked(merged(0x60606060, two, high << (7 - 4 * half - s)), 0xe0e0e0e0, 0x80808080);
+  }
 
-  // The codes of four bytes of qs with their high bits, for four steps. Three bits of a code are
-  // put side by side: fields of steps 0 and 2, and of 1 and 3, do not touch.
-  struct Codes {
-    uint32_t even02, even13, odd02, odd13;
-    // high: bit s of each byte is step s's.
-    __device__ Codes(uint32_t low, uint32_t high) {
-      high = (high | (high << 2)) & 0x33333333;
-      high = (high | (high << 1)) & 0x55555555;  // bit 2s
-      const uint32_t low_odd = low >> 8, up = high << 2, up_odd = high >> 6;
-      even02 = (low & 0x00330033) | (up & 0x00440044);
-      even13 = (low & 0x00cc00cc) | (up & 0x01100110);
-      odd02 = (low_odd & 0x00330033) | (up_odd & 0x00440044);
-      odd13 = (low_odd & 0x00cc00cc) | (up_odd & 0x01100110);
-    }
-    template <int s>
-    __device__ void take(uint32_t scale, uint32_t (&a)[4], int row) const {
-      constexpr uint32_t kMask = 0x00070007u << (2 * s);
-      a[row] = times(field<s>(s % 2 == 0 ? even02 : even13, kMask, 4), scale);
-      a[row + 2] = times(field<s>(s % 2 == 0 ? odd02 : odd13, kMask, 4), scale);
-    }
+  struct Row {
+    uint32_t high[2];
+    Scales even, odd;
   };
-
-  template <int s, int kTiles>
-  __device__ static void one_step(const Codes& g0, const Codes& g1, const Codes& h0,
-                                  const Codes& h1, const Scales& sg, const Scales& sh, int half,
-                                  const Columns<kTiles>& columns, int group, Sums<kTiles>& block) {
-    uint32_t first[4], second[4];
-    const int k = 8 * half + 2 * s;
-    g0.take<s>(sg.of(k), first, 0);
-    h0.take<s>(sh.of(k), first, 1);
-    g1.take<s>(sg.of(k + 1), second, 0);
-    h1.take<s>(sh.of(k + 1), second, 1);
-    group_steps(block, columns, group + 4 * half + s, first, second);
+  template <int half, int s, int kTiles>
+  __device__ static void one_step(const uint4& low, const Row& g, const Row& h,
+                                  const Columns<kTiles>& columns, int chunk,
+                                  int (&sums)[kTiles][4]) {
+    constexpr int kStep = 4 * half + s;
+    const uint32_t g0 = codes<half, s>(low.x, g.high[0]), h0 = codes<half, s>(low.y, h.high[0]);
+    const uint32_t g1 = codes<half, s>(low.z, g.high[1]), h1 = codes<half, s>(low.w, h.high[1]);
+#pragma unroll
+    for (int n = 0; n < kTiles; ++n) {
+      const uint4 x = columns.at(n, chunk, kStep / 2);
+      int c[4];
+      half_step(c, g0, h0, kStep % 2 == 0 ? x.x : x.z);
+      add_times(sums[n], c, g.even.of<kStep>(), h.even.of<kStep>());
+      half_step(c, g1, h1, kStep % 2 == 0 ? x.y : x.w);
+      add_times(sums[n], c, g.odd.of<kStep>(), h.odd.of<kStep>());
+    }
   }
 
   template <int kTiles>
-  __device__ static void multiply(Shared g, Shared h, int t, const Columns<kTiles>& columns,
-                                  int group, Sums<kTiles>& sums) {
-    const Scales sg(g + 96), sh(h + 96);
-    const Words of_g(g + 4 * t), of_h(h + 4 * t);
-    const uint32_t mask_g[2] = {of_g.at(0), of_g.at(16)}, mask_h[2] = {of_h.at(0), of_h.at(16)};
-    Sums<kTiles> block;
+  __device__ static void multiply(Shared at, int lane, const Columns<kTiles>& columns, int chunk,
+                                  Sums<kTiles>& sums) {
+    const Shared codes_at = at + static_cast<Shared>(lane * 16);
+    const auto row = static_cast<Shared>(lane / 4);
+    const uint4 high = load_four(codes_at);
+    const uint4 scale = load_four(at + 1536 + row * 16);
+    const uint2 top = load_two(at + 1664 + row * 8);
+    const auto twice = [](uint32_t word, bool upper) {
+      return bytes_of(word, 0, upper ? 0x3232 : 0x1010);
+    };
+    const Row g = {{high.x, high.z},
+                   Scales(scale.x, twice(top.x, false)),
+                   Scales(scale.z, twice(top.y, false))};
+    const Row h = {
+        {high.y, high.w}, Scales(scale.y, twice(top.x, true)), Scales(scale.w, twice(top.y, true))};
+    int c[kTiles][4] = {};
+    const uint4 first = load_four(codes_at + 512);
+    one_step<0, 0>(first, g, h, columns, chunk, c);
+    one_step<0, 1>(first, g, h, columns, chunk, c);
+    one_step<0, 2>(first, g, h, columns, chunk, c);
+    one_step<0, 3>(first, g, h, columns, chunk, c);
+    const uint4 second = load_four(codes_at + 1024);
+    one_step<1, 0>(second, g, h, columns, chunk, c);
+    one_step<1, 1>(second, g, h, columns, chunk, c);
+    one_step<1, 2>(second, g, h, columns, chunk, c);
+    one_step<1, 3>(second, g, h, columns, chunk, c);
+    const uint32_t d = load_word(at + 1728 + row * 4);
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const auto codes = [&](const Words& row, uint32_t mask, int u) {
-        return Codes(row.at(32 + 32 * half + 16 * u), (mask >> (4 * half)) & 0x0f0f0f0f);
-      };
-      const Codes g0 = codes(of_g, mask_g[0], 0), g1 = codes(of_g, mask_g[1], 1);
-      const Codes h0 = codes(of_h, mask_h[0], 0), h1 = codes(of_h, mask_h[1], 1);
-      one_step<0>(g0, g1, h0, h1, sg, sh, half, columns, group, block);
-      one_step<1>(g0, g1, h0, h1, sg, sh, half, columns, group, block);
-      one_step<2>(g0, g1, h0, h1, sg, sh, half, columns, group, block);
-      one_step<3>(g0, g1, h0, h1, sg, sh, half, columns, group, block);
-    }
-    add_scaled(sums, block, load_half(g + 108), load_half(h + 108));
+    for (int n = 0; n < kTiles; ++n) add_large(sums.c[n], c[n], low_half(d), high_half(d));
   }
 };
 
 template <>
 struct ExpertBlock<Format::kQ2_K> {
-  static constexpr int kBytes = 84, kGroups = 8, kPiece = 2;
+  static constexpr int kBytes = 16 * 84, kPiece = 2;
   static constexpr float kFactor = 1;
 
-  // One step of 16 weights: codes times their sub-block's step into `block`, its offset alone into
-  // `offsets`.
-  template <int s, int kTiles>
-  __device__ static void one_step(const uint32_t (&low)[4], const uint32_t (&scale)[2], int at,
-                                  const Columns<kTiles>& columns, int group, int u,
-                                  Sums<kTiles>& block, Sums<kTiles>& offsets) {
-    constexpr uint32_t kMask = 0x00030003u << (2 * s), kZero = twice(1024);
-    uint32_t a[4], m[4];
-#pragma unroll
-    for (int row = 0; row < 2; ++row) {
-      const uint32_t step_size = spread_byte(scale[row] & 0x0f0f0f0f, at, kZero);
-      a[row] = times(field<s>(low[2 * u + row], kMask, 0), step_size);
-      a[row + 2] = times(field<s>(low[2 * u + row] >> 8, kMask, 0), step_size);
-      m[row] = m[row + 2] = spread_byte((scale[row] >> 4) & 0x0f0f0f0f, at, kZero);
+  // Steps and offsets of the sub-blocks of a row, four bits each.
+  struct Row {
+    uint4 scales;
+    template <int kAt>
+    __device__ uint32_t byte() const {
+      const uint32_t word = kAt / 4 == 0   ? scales.x
+                            : kAt / 4 == 1 ? scales.y
+                            : kAt / 4 == 2 ? scales.z
+                                           : scales.w;
+      return word >> (8 * (kAt % 4));
     }
+    template <int kAt>
+    __device__ int step() const {
+      return static_cast<int>(byte<kAt>() & 15);
+    }
+    // In every byte, as a weight of the tensor cores.
+    template <int kAt>
+    __device__ uint32_t offset() const {
+      return ((byte<kAt>() >> 4) & 15) * 0x01010101u;
+    }
+  };
+  // Sub-block kAt, whose codes are field s.
+  template <int kAt, int s, int kTiles>
+  __device__ static void one_step(uint32_t low_g, uint32_t low_h, const Row& g, const Row& h,
+                                  const Columns<kTiles>& columns, int chunk, int (&sums)[kTiles][4],
+                                  int (&offsets)[kTiles][4]) {
+    const uint32_t codes_g = (low_g >> (2 * s)) & 0x03030303;
+    const uint32_t codes_h = (low_h >> (2 * s)) & 0x03030303;
 #pragma unroll
     for (int n = 0; n < kTiles; ++n) {
-      const uint4 b = columns.group(n, group);
-      step(block.c[n], a, u == 0 ? b.x : b.z, u == 0 ? b.y : b.w);
-      step(offsets.c[n], m, u == 0 ? b.x : b.z, u == 0 ? b.y : b.w);
+      const uint4 x = columns.at(n, chunk, kAt / 4);
+      const uint32_t b = kAt % 4 == 0 ? x.x : kAt % 4 == 1 ? x.y : kAt % 4 == 2 ? x.z : x.w;
+      int c[4];
+      half_step(c, codes_g, codes_h, b);
+      add_times(sums[n], c, g.step<kAt>(), h.step<kAt>());
+      half_step(c, g.offset<kAt>(), h.offset<kAt>(), b);
+      add_times(offsets[n], c, 1, 1);
     }
+  }
+  template <int half, int s, int kTiles>
+  __device__ static void both(const uint4& low, const Row& g, const Row& h,
+                              const Columns<kTiles>& columns, int chunk, int (&sums)[kTiles][4],
+                              int (&offsets)[kTiles][4]) {
+    constexpr int kAt = 8 * half + 2 * s;
+    one_step<kAt, s>(low.x, low.y, g, h, columns, chunk, sums, offsets);
+    one_step<kAt + 1, s>(low.z, low.w, g, h, columns, chunk, sums, offsets);
   }
 
   template <int kTiles>
-  __device__ static void multiply(Shared g, Shared h, int t, const Columns<kTiles>& columns,
-                                  int group, Sums<kTiles>& sums) {
-    Sums<kTiles> block, offsets;
+  __device__ static void multiply(Shared at, int lane, const Columns<kTiles>& columns, int chunk,
+                                  Sums<kTiles>& sums) {
+    const Shared codes_at = at + static_cast<Shared>(lane * 16);
+    const auto row = static_cast<Shared>(lane / 4);
+    const Row g = {load_four(at + 1024 + row * 32)}, h = {load_four(at + 1040 + row * 32)};
+    int c[kTiles][4] = {}, offsets[kTiles][4] = {};
+    const uint4 first = load_four(codes_at);
+    both<0, 0>(first, g, h, columns, chunk, c, offsets);
+    both<0, 1>(first, g, h, columns, chunk, c, offsets);
+    both<0, 2>(first, g, h, columns, chunk, c, offsets);
+    both<0, 3>(first, g, h, columns, chunk, c, offsets);
+    const uint4 second = load_four(codes_at + 512);
+    both<1, 0>(second, g, h, columns, chunk, c, offsets);
+    both<1, 1>(second, g, h, columns, chunk, c, offsets);
+    both<1, 2>(second, g, h, columns, chunk, c, offsets);
+    both<1, 3>(second, g, h, columns, chunk, c, offsets);
+    const uint2 d = load_two(at + 1280 + row * 8);
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const Shared qg = g + 16 + 32 * half + 4 * t, qh = h + 16 + 32 * half + 4 * t;
-      const uint32_t low[4] = {load_word(qg), load_word(qh), load_word(qg + 16),
-                               load_word(qh + 16)};
-      const auto two = [&](auto s) {  // steps s and their sub-blocks 2s, 2s + 1 of the half
-        constexpr int kStep = decltype(s)::value;
-        const uint32_t scale[2] = {load_word(g + 8 * half + 4 * (kStep / 2)),
-                                   load_word(h + 8 * half + 4 * (kStep / 2))};
-        const int at = kStep % 2 * 2, q = group + 4 * half + kStep;
-        one_step<kStep>(low, scale, at, columns, q, 0, block, offsets);
-        one_step<kStep>(low, scale, at + 1, columns, q, 1, block, offsets);
-      };
-      two(Step<0>());
-      two(Step<1>());
-      two(Step<2>());
-      two(Step<3>());
+    for (int n = 0; n < kTiles; ++n) {
+      add_large(sums.c[n], c[n], low_half(d.x), low_half(d.y));
+      add_large(sums.c[n], offsets[n], -high_half(d.x), -high_half(d.y));
     }
-    add_scaled(sums, block, load_half(g + 80), load_half(h + 80));
-    add_scaled(sums, offsets, -load_half(g + 82), -load_half(h + 82));
   }
-
- private:
-  template <int s>
-  struct Step {
-    static constexpr int value = s;
-  };
 };
 
 }  // namespace rota

@@ -2,8 +2,10 @@
 #include "device/cuda/expert_kernels.cuh"
 
 #include <algorithm>
+#include <array>
 
 #include "base/check.h"
+#include "device/cuda/expert_layout.cuh"
 #include "device/cuda/expert_plain_passes.cuh"
 
 namespace rota {
@@ -29,39 +31,61 @@ size_t pairs_of(const CudaExpertShape& s) {
   return static_cast<size_t>(s.max_rows) * static_cast<size_t>(s.top_k);
 }
 
-// Byte offsets of the parts of the scratch, each 256-aligned.
+// Rows as integers: what both orders and their scales take.
+struct IntegerSizes {
+  size_t words, digits, unscale;
+  IntegerSizes(size_t rows, int n)
+      : words(rows * static_cast<size_t>(n / kChunk) * kChunkVectors * sizeof(uint4)),
+        digits(rows * static_cast<size_t>(n / kChunk) * kDigitVectors * sizeof(uint4)),
+        unscale(rows * static_cast<size_t>(n / kChunk) * sizeof(float)) {}
+};
+
+// Gives out parts of the scratch, each 256-aligned; without memory it counts bytes.
 struct Scratch {
-  size_t x_split, hidden_split, x_unscale, hidden_unscale, hidden, partial, bytes = 0;
-  explicit Scratch(const CudaExpertShape& s) {
-    const auto take = [this](size_t size) {
-      const size_t at = bytes;
-      bytes += (size + 255) / 256 * 256;
-      return at;
-    };
-    const auto rows = static_cast<size_t>(s.max_rows), pairs = pairs_of(s);
-    const auto dim = static_cast<size_t>(s.dim), inter = static_cast<size_t>(s.inter);
-    x_split = take(rows * dim * 4);
-    hidden_split = take(pairs * inter * 4);
-    x_unscale = take(rows * 4);
-    hidden_unscale = take(pairs * 4);
-    hidden = take(pairs * inter * 4);
-    partial = take(pairs * dim * 4);
+  uint8_t* memory;
+  size_t bytes = 0;
+  template <typename T>
+  void take(size_t size, T*& part) {
+    part = reinterpret_cast<T*>(memory + bytes);
+    bytes += (size + 255) / 256 * 256;
+  }
+  void take(const IntegerSizes& sizes, IntegerRows& rows) {
+    take(sizes.words, rows.words);
+    take(sizes.digits, rows.digits);
+    take(sizes.unscale, rows.unscale);
   }
 };
 
-// Of a matrix in a blob: what a kernel's parameters say of it.
-ExpertCallMatrix matrix(Format format, uint64_t offset, int k) {
+size_t divide(const CudaExpertShape& s, Scratch at, ExpertScratch& parts) {
+  const auto rows = static_cast<size_t>(s.max_rows), pairs = pairs_of(s);
+  at.take(IntegerSizes(rows, s.dim), parts.x);
+  at.take(IntegerSizes(pairs, s.inter), parts.hidden_integers);
+  at.take(pairs * static_cast<size_t>(s.inter) * sizeof(float), parts.hidden);
+  at.take(pairs * static_cast<size_t>(s.dim) * sizeof(float), parts.partial);
+  return at.bytes;
+}
+
+// Of a matrix [out, k] in a blob: what a kernel's parameters say of it.
+ExpertCallMatrix matrix(Format format, uint64_t offset, int out, int k) {
   ExpertCallMatrix m{};
   m.offset = static_cast<uint32_t>(offset);
   m.format = static_cast<uint8_t>(format);
-  if (is_plain(format)) return m;
+  if (!is_laid_out(format, out, k)) return m;
   const FormatInfo& info = format_info(format);
-  const uint32_t row = static_cast<uint32_t>(k) / info.block_weights * info.block_bytes;
+  m.strip_bytes = static_cast<uint32_t>(16 * k) / info.block_weights * info.block_bytes;
   const auto piece = static_cast<uint32_t>(piece_bytes(format));
-  m.row_bytes = static_cast<uint16_t>(row);
-  m.piece_bytes = static_cast<uint8_t>(piece);
-  m.pieces = static_cast<uint16_t>((row + piece - 1) / piece);
+  m.piece_bytes = static_cast<uint16_t>(piece);
+  m.pieces = static_cast<uint8_t>((m.strip_bytes + piece - 1) / piece);
   return m;
+}
+
+IntegerRows orders(const IntegerRows& rows, bool words, bool digits) {
+  return {words ? rows.words : nullptr, digits ? rows.digits : nullptr, rows.unscale};
+}
+
+dim3 integer_grid(int n, int rows) {
+  return dim3(static_cast<unsigned>((n / kChunk + kIntegerWarps - 1) / kIntegerWarps),
+              static_cast<unsigned>(rows));
 }
 
 // Blocks of a kernel that a processor holds at once, with the shared memory that they ask for.
@@ -75,9 +99,25 @@ int blocks_at_once(CudaStream& stream, Kernel kernel, int shared) {
   return blocks;
 }
 
+// The kernels by the columns that they have room for.
+struct Size {
+  int pairs;
+  decltype(&gate_up_kernel<1>) gate_up;
+  decltype(&down_kernel<1>) down;
+  int shared_bytes;
+};
+template <int kTiles>
+constexpr Size kSize = {2 * kTiles, gate_up_kernel<kTiles>, down_kernel<kTiles>,
+                        SharedParts<kTiles>::kBytes};
+constexpr std::array kSizes = {kSize<1>, kSize<2>, kSize<4>, kSize<8>};
+static_assert(kSizes.back().pairs == kJobPairs);
+
 }  // namespace
 
-uint64_t ExpertKernels::scratch_bytes(const CudaExpertShape& shape) { return Scratch(shape).bytes; }
+uint64_t ExpertKernels::scratch_bytes(const CudaExpertShape& shape) {
+  ExpertScratch parts;
+  return divide(shape, {nullptr}, parts);
+}
 
 Result<std::unique_ptr<ExpertKernels>> ExpertKernels::create(CudaStream& stream,
                                                              const CudaExpertShape& shape) {
@@ -87,37 +127,53 @@ Result<std::unique_ptr<ExpertKernels>> ExpertKernels::create(CudaStream& stream,
                                    ": on a GPU both must be multiples of 32");
   }
   std::unique_ptr<ExpertKernels> kernels(new ExpertKernels(stream, shape));
-  const Scratch at(shape);
-  ROTA_ASSIGN_OR_RETURN(void* memory, stream.allocate(at.bytes, "the experts' scratch"));
-  kernels->memory_ = static_cast<uint8_t*>(memory);
-  const auto part = [&](size_t offset) { return static_cast<void*>(kernels->memory_ + offset); };
-  kernels->x_split_ = static_cast<uint4*>(part(at.x_split));
-  kernels->hidden_split_ = static_cast<uint4*>(part(at.hidden_split));
-  kernels->x_unscale_ = static_cast<float*>(part(at.x_unscale));
-  kernels->hidden_unscale_ = static_cast<float*>(part(at.hidden_unscale));
-  kernels->hidden_ = static_cast<float*>(part(at.hidden));
-  kernels->partial_ = static_cast<float*>(part(at.partial));
+  ROTA_ASSIGN_OR_RETURN(kernels->memory_,
+                        stream.allocate(scratch_bytes(shape), "the experts' scratch"));
+  divide(shape, {static_cast<uint8_t*>(kernels->memory_)}, kernels->scratch_);
   stream.use();
-  kernels->resident_[0] =
-      std::min(blocks_at_once(stream, gate_up_kernel<1>, SharedParts<1>::kBytes),
-               blocks_at_once(stream, down_kernel<1>, SharedParts<1>::kBytes));
-  kernels->resident_[1] =
-      std::min(blocks_at_once(stream, gate_up_kernel<2>, SharedParts<2>::kBytes),
-               blocks_at_once(stream, down_kernel<2>, SharedParts<2>::kBytes));
-  kernels->resident_[2] =
-      std::min(blocks_at_once(stream, gate_up_kernel<4>, SharedParts<4>::kBytes),
-               blocks_at_once(stream, down_kernel<4>, SharedParts<4>::kBytes));
+  for (size_t i = 0; i < kSizes.size(); ++i) {
+    const Size& size = kSizes[i];
+    kernels->resident_[i] = std::min(blocks_at_once(stream, size.gate_up, size.shared_bytes),
+                                     blocks_at_once(stream, size.down, size.shared_bytes));
+  }
   ROTA_RETURN_IF_ERROR(stream.status());
   return Result<std::unique_ptr<ExpertKernels>>(std::move(kernels));
 }
 
 ExpertKernels::~ExpertKernels() { stream_.release(memory_); }
 
+// One kernel computes both.
+bool ExpertKernels::gate_and_up_laid_out(const CudaExpertJob& expert) const {
+  return is_laid_out(expert.gate, shape_.inter, shape_.dim) &&
+         is_laid_out(expert.up, shape_.inter, shape_.dim);
+}
+
+template <typename Order>
+void ExpertKernels::reorder(uint8_t* blob, const CudaExpertJob& expert, const Order& order) {
+  stream_.use();
+  const auto reorder_one = [&](Format format, uint64_t offset, int out, int in) {
+    stream_.note(order({format, blob + offset, out, in}), "an expert's order");
+  };
+  if (gate_and_up_laid_out(expert)) {
+    reorder_one(expert.gate, 0, shape_.inter, shape_.dim);
+    reorder_one(expert.up, expert.up_offset, shape_.inter, shape_.dim);
+  }
+  reorder_one(expert.down, expert.down_offset, shape_.dim, shape_.inter);
+}
+
+void ExpertKernels::lay_out(cudaStream_t on, uint8_t* blob, const CudaExpertJob& expert) {
+  reorder(blob, expert, [on](const BlobMatrix& m) { return rota::lay_out(on, m); });
+}
+
+void ExpertKernels::take_out(cudaStream_t on, uint8_t* blob, const CudaExpertJob& expert) {
+  reorder(blob, expert, [on](const BlobMatrix& m) { return rota::take_out(on, m); });
+}
+
 void ExpertKernels::begin(const float* x, int rows) {
   ROTA_CHECK(rows <= shape_.max_rows, "rows", rows);
   x_ = x;
-  launch_after(stream_, dim3(static_cast<unsigned>(rows)), 256, 0, split_kernel, "splitting rows",
-               x, shape_.dim, x_split_, x_unscale_);
+  rows_ = rows;
+  has_words_ = has_digits_ = false;
 }
 
 // Jobs as they fit into a launch's parameters, those of many pairs in several parts.
@@ -134,15 +190,15 @@ void ExpertKernels::compute(std::span<const CudaExpertJob> jobs, const float* we
         call.count = pairs = most = 0;
       };
       for (const CudaExpertJob& job : jobs) {
-        if ((is_plain(job.gate) || is_plain(job.up)) != plain_gate) continue;
-        if (is_plain(job.down) != plain_down) continue;
+        if (gate_and_up_laid_out(job) == plain_gate) continue;
+        if (is_laid_out(job.down, shape_.dim, shape_.inter) == plain_down) continue;
         for (size_t begin = 0; begin < job.pairs.size(); begin += kJobPairs) {
           const int n = static_cast<int>(std::min<size_t>(kJobPairs, job.pairs.size() - begin));
           if (call.count == kCallJobs || pairs + n > kCallPairs) flush();
           call.jobs[call.count++] = {job.blob,
-                                     matrix(job.gate, 0, shape_.dim),
-                                     matrix(job.up, job.up_offset, shape_.dim),
-                                     matrix(job.down, job.down_offset, shape_.inter),
+                                     matrix(job.gate, 0, shape_.inter, shape_.dim),
+                                     matrix(job.up, job.up_offset, shape_.inter, shape_.dim),
+                                     matrix(job.down, job.down_offset, shape_.dim, shape_.inter),
                                      static_cast<uint16_t>(pairs),
                                      static_cast<uint8_t>(n)};
           for (int i = 0; i < n; ++i) {
@@ -158,60 +214,70 @@ void ExpertKernels::compute(std::span<const CudaExpertJob> jobs, const float* we
   }
 }
 
+// x as the integers that these formats read, unless the call has them already.
+void ExpertKernels::prepare_x(bool words, bool digits) {
+  words = words && !has_words_, digits = digits && !has_digits_;
+  if (!words && !digits) return;
+  has_words_ |= words, has_digits_ |= digits;
+  launch_after(stream_, integer_grid(shape_.dim, rows_), 32 * kIntegerWarps, 0, integers_kernel,
+               "rows into integers", x_, shape_.dim, orders(scratch_.x, words, digits));
+}
+
 void ExpertKernels::launch(const ExpertCall& call, int pairs, int most, bool plain_gate,
                            bool plain_down) {
-  const GateUpArgs in = {shape_.dim,
-                         shape_.inter,
-                         shape_.top_k,
-                         shape_.limit,
-                         x_split_,
-                         x_unscale_,
-                         splits_at_once() ? hidden_split_ : nullptr,
-                         hidden_unscale_,
-                         hidden_};
-  const DownArgs out = {shape_.dim, shape_.inter, hidden_split_, hidden_unscale_, partial_};
+  const auto reads = [&call](auto matrices, bool digits) {
+    return std::any_of(call.jobs, call.jobs + call.count, [&](const ExpertCallJob& job) {
+      for (const ExpertCallMatrix* m : matrices(job)) {
+        if ((static_cast<Format>(m->format) == Format::kPTQ1_0) == digits) return true;
+      }
+      return false;
+    });
+  };
+  const GateUpArgs in = {shape_.dim,   shape_.inter, shape_.top_k,
+                         shape_.limit, scratch_.x,   scratch_.hidden};
+  const DownArgs out = {shape_.dim, shape_.inter, scratch_.hidden_integers, scratch_.partial};
   const auto count = static_cast<unsigned>(call.count);
-  const int size = most <= 4 ? 0 : most <= 8 ? 1 : 2;
-  constexpr int kBytes[] = {SharedParts<1>::kBytes, SharedParts<2>::kBytes, SharedParts<4>::kBytes};
+  size_t at = 0;
+  while (kSizes[at].pairs < most) ++at;
+  const Size& size = kSizes[at];
   const auto blocks = [&](int tiles) {
-    return dim3(static_cast<unsigned>(
-        std::min(call.count * tiles, resident_[size] * stream_.processors())));
+    return dim3(
+        static_cast<unsigned>(std::min(call.count * tiles, resident_[at] * stream_.processors())));
   };
   if (plain_gate) {
     const dim3 grid(static_cast<unsigned>(shape_.inter / kWarps), count);
     launch_after(stream_, grid, kThreads, 0, plain_gate_up_kernel, "plain gate and up", call, in,
                  x_);
   } else {
-    constexpr decltype(&gate_up_kernel<1>) kKernels[] = {gate_up_kernel<1>, gate_up_kernel<2>,
-                                                         gate_up_kernel<4>};
-    launch_after(stream_, blocks(shape_.inter / 16), kThreads, kBytes[size], kKernels[size],
+    const auto both = [](const ExpertCallJob& job) { return std::array{&job.gate, &job.up}; };
+    prepare_x(reads(both, false), reads(both, true));
+    launch_after(stream_, blocks(shape_.inter / 16), kThreads, size.shared_bytes, size.gate_up,
                  "gate and up", call, in);
   }
-  if (!splits_at_once() && !(plain_down && !shape_.act_quant)) {
-    GateUpArgs split = in;
-    split.hidden = hidden_split_;
-    const auto kernel = plain_down         ? round_hidden_kernel
-                        : shape_.act_quant ? split_hidden_kernel<true>
-                                           : split_hidden_kernel<false>;
-    launch_after(stream_, dim3(static_cast<unsigned>(pairs)), 256, 0, kernel,
-                 "splitting hidden rows", call, split);
-  }
   if (plain_down) {
+    if (shape_.act_quant) {
+      launch_after(stream_, dim3(static_cast<unsigned>(pairs)), 256, 0, round_hidden_kernel,
+                   "rounding hidden rows", call, scratch_.hidden, shape_.inter);
+    }
     const dim3 grid(static_cast<unsigned>(shape_.dim / kWarps), count);
     launch_after(stream_, grid, kThreads, 0, plain_down_kernel, "plain down", call, out,
-                 static_cast<const float*>(hidden_));
-  } else {
-    constexpr decltype(&down_kernel<1>) kKernels[] = {down_kernel<1>, down_kernel<2>,
-                                                      down_kernel<4>};
-    launch_after(stream_, blocks(shape_.dim / 32), kThreads, kBytes[size], kKernels[size], "down",
-                 call, out);
+                 static_cast<const float*>(scratch_.hidden));
+    return;
   }
+  const auto down = [](const ExpertCallJob& job) { return std::array{&job.down}; };
+  launch_after(stream_, integer_grid(shape_.inter, pairs), 32 * kIntegerWarps, 0,
+               shape_.act_quant ? hidden_integers_kernel<true> : hidden_integers_kernel<false>,
+               "hidden rows into integers", call, static_cast<const float*>(scratch_.hidden),
+               shape_.inter,
+               orders(scratch_.hidden_integers, reads(down, false), reads(down, true)));
+  launch_after(stream_, blocks(shape_.dim / 32), kThreads, size.shared_bytes, size.down, "down",
+               call, out);
 }
 
 void ExpertKernels::finish(int rows, float* y) {
   const dim3 grid(static_cast<unsigned>((shape_.dim + 127) / 128), static_cast<unsigned>(rows));
   launch_after(stream_, grid, 128, 0, sum_kernel, "summing experts",
-               static_cast<const float*>(partial_), shape_.dim, shape_.top_k, y);
+               static_cast<const float*>(scratch_.partial), shape_.dim, shape_.top_k, y);
 }
 
 }  // namespace rota

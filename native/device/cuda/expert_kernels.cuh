@@ -3,8 +3,8 @@
 // scratch between; knows no tier.
 //
 // A pair's (row, k) bits depend on that pair alone: not on the rows beside it, nor on how jobs are
-// grouped into calls. Activations enter with 22 bits (expert_call.cuh), products are exact, sums
-// are fp32 in one order.
+// grouped into calls. Activations enter with 28 bits (expert_call.cuh), products and a block's sums
+// are exact, sums of blocks are fp32 in one order.
 #pragma once
 
 #include <memory>
@@ -23,12 +23,17 @@ struct CudaExpertShape {
 };
 
 // One distinct expert. In its blob gate [inter, dim] comes first, up [inter, dim] and down [dim,
-// inter] at their offsets.
+// inter] at their offsets, each laid out if it can be (expert_layout.cuh).
 struct CudaExpertJob {
-  const uint8_t* blob = nullptr;  // on the device, 32-byte aligned, readable to the next 16 bytes
+  const uint8_t* blob = nullptr;  // on the device, 16-byte aligned
   Format gate = Format::kF32, up = Format::kF32, down = Format::kF32;
   uint64_t up_offset = 0, down_offset = 0;
   std::span<const int> pairs;  // row * top_k + k
+};
+
+struct ExpertScratch {
+  IntegerRows x, hidden_integers;
+  float *hidden = nullptr, *partial = nullptr;  // [pairs, inter], [pairs, dim]
 };
 
 class ExpertKernels {
@@ -39,6 +44,11 @@ class ExpertKernels {
   ~ExpertKernels();
   static uint64_t scratch_bytes(const CudaExpertShape& shape);
 
+  // Puts an expert's matrices into the kernels' order where they lie, and back. `on` is a stream of
+  // the same GPU.
+  void lay_out(cudaStream_t on, uint8_t* blob, const CudaExpertJob& expert);
+  void take_out(cudaStream_t on, uint8_t* blob, const CudaExpertJob& expert);
+
   // A layer call, each part only put on the stream: begin, compute (several times), finish.
   // x[rows, dim] and y[rows, dim] on the device, weights[rows, top_k] on the host, read at once.
   void begin(const float* x, int rows);
@@ -48,24 +58,27 @@ class ExpertKernels {
   // partial[rows, top_k, dim]: a pair that is computed elsewhere, or dropped (zeros), is written
   // here before finish().
   float* partial(int pair) const {
-    return partial_ + static_cast<size_t>(pair) * static_cast<size_t>(shape_.dim);
+    return scratch_.partial + static_cast<size_t>(pair) * static_cast<size_t>(shape_.dim);
   }
 
  private:
   ExpertKernels(CudaStream& stream, const CudaExpertShape& shape)
       : stream_(stream), shape_(shape) {}
-  // A bounded hidden value needs no look at the others before it is split.
-  bool splits_at_once() const { return !shape_.act_quant && shape_.limit <= 256; }
+  bool gate_and_up_laid_out(const CudaExpertJob& expert) const;
+  template <typename Order>
+  void reorder(uint8_t* blob, const CudaExpertJob& expert, const Order& order);
+  void prepare_x(bool words, bool digits);
   void launch(const ExpertCall& call, int pairs, int most_pairs, bool plain_gate, bool plain_down);
 
   CudaStream& stream_;
   CudaExpertShape shape_;
-  const float* x_ = nullptr;  // of the call in progress
-  int resident_[3] = {};      // blocks a processor holds of the kernels for 4, 8 and 16 pairs
-  uint8_t* memory_ = nullptr;
-  uint4 *x_split_ = nullptr, *hidden_split_ = nullptr;
-  float *x_unscale_ = nullptr, *hidden_unscale_ = nullptr;
-  float *hidden_ = nullptr, *partial_ = nullptr;
+  // Of the call in progress: x, and which of its integers are there.
+  const float* x_ = nullptr;
+  int rows_ = 0;
+  bool has_words_ = false, has_digits_ = false;
+  int resident_[4] = {};  // blocks a processor holds of the kernels for 2, 4, 8 and 16 pairs
+  void* memory_ = nullptr;
+  ExpertScratch scratch_;
 };
 
 }  // namespace rota

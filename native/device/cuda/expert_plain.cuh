@@ -1,6 +1,6 @@
-// A weight row times a row of floats, weight by weight, for the formats that have no codes small
-// enough for the tensor cores, and for experts that mix them with others. Exact to fp32 sums; far
-// from the memory's speed.
+// A weight row times a row of floats, weight by weight, for matrices that are not laid out for the
+// tensor cores (expert_layout.cuh), and for experts that mix them with others. Exact to fp32 sums;
+// far from the memory's speed.
 #pragma once
 
 #include "device/cuda/reduce.cuh"
@@ -41,11 +41,6 @@ __device__ inline float plain_dot(Format format, const uint8_t* matrix, int row,
     sum = fmaf(gpu::weight_at(format, weights, static_cast<size_t>(i)), x[i], sum);
   }
   return warp_sum(sum);
-}
-
-// Formats that the tensor cores' kernels do not take.
-__host__ __device__ constexpr bool is_plain(Format format) {
-  return format == Format::kF32 || format == Format::kBF16 || format == Format::kMXFP8;
 }
 
 }  // namespace rota

@@ -22,7 +22,8 @@ static __global__ void __launch_bounds__(kThreads)
     const float gate = plain_dot(gate_format, job.blob, i, args.dim, row);
     const float up = plain_dot(up_format, job.blob + job.up.offset, i, args.dim, row);
     if (threadIdx.x % 32 != 0) continue;
-    put_hidden(args, job, pair, weight, i, swiglu(weight, gate, up, args.limit));
+    args.hidden[static_cast<size_t>(pair) * static_cast<size_t>(args.inter) +
+                static_cast<size_t>(i)] = swiglu(weight, gate, up, args.limit);
   }
 }
 
@@ -46,11 +47,11 @@ static __global__ void __launch_bounds__(kThreads)
 
 // The pairs' hidden rows rounded to e4m3, as floats, for plain down matrices.
 static __global__ void __launch_bounds__(256)
-    round_hidden_kernel(const __grid_constant__ ExpertCall call, GateUpArgs args) {
+    round_hidden_kernel(const __grid_constant__ ExpertCall call, float* hidden, int inter) {
   let_the_next_begin();
   wait_for_the_kernel_before();
   const auto pair = static_cast<size_t>(call.pair[blockIdx.x]);
-  round_row(args.hidden_floats + pair * static_cast<size_t>(args.inter), args.inter);
+  round_row(hidden + pair * static_cast<size_t>(inter), inter);
 }
 
 }  // namespace rota

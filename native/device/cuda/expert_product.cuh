@@ -1,93 +1,74 @@
-// Tiles of two stretches of 16 weight rows times split rows. A block of eight warps goes through
-// its tiles; a warp takes every eighth piece of a tile's rows (up to 225 bytes of each), and brings
-// the next one to shared memory, in aligned sixteens, while it computes one. It waits for no other
-// warp: each leaves its sums, and the last to come adds them up, in the order of the pieces.
+// Tiles of two strips of 16 weight rows times integer rows. A block of eight warps goes through its
+// tiles; a warp takes every eighth piece of a tile's strips (up to 4352 bytes, whole chunks), and
+// brings the next one to shared memory while it computes one. Each leaves its sums, and one adds
+// them up a tile later, in the order of the pieces: until then it waits for no other warp.
 #pragma once
 
 #include "device/cuda/expert_blocks_k.cuh"
-#include "device/cuda/expert_call.cuh"
 
 namespace rota {
 
 constexpr int kWarps = 8, kStages = 2;
-// Rows in shared memory are 68 words apart: the eight rows that a warp reads at once lie in other
-// banks.
-constexpr int kStageRow = 272, kStageBytes = 16 * kStageRow;
+constexpr int kStageBytes = 4352;
 constexpr int kRingBytes = kStages * kStageBytes;
 
-// Shared memory of a block: the warps' rings, sums of `kDepth` tiles, and how many warps have left
-// theirs.
+// Shared memory of a block: the warps' rings, sums of `kDepth` tiles, and their gates: all warps
+// have left theirs, they have been added up.
 template <int kTiles>
 struct SharedParts {
-  static constexpr int kDepth = kTiles == 4 ? 1 : 2;
-  static constexpr int kSums = 2 * 4 * kTiles * 16;  // floats of a warp: [stretch][pair][row]
-  static constexpr int kSumsAt = kWarps * kRingBytes + 16;  // words behind the last row are read
-  static constexpr int kCountersAt = kSumsAt + kDepth * kWarps * kSums * 4;
-  static constexpr int kBytes = kCountersAt + 2 * kDepth * 4;
+  static constexpr int kDepth = kTiles == 8 ? 2 : 4;
+  static constexpr int kSums = 2 * 2 * kTiles * 16;  // floats of a warp: [strip][pair][row]
+  static constexpr int kSumsAt = kWarps * kRingBytes;
+  static constexpr int kGatesAt = kSumsAt + kDepth * kWarps * kSums * 4;
+  static constexpr int kBytes = kGatesAt + 2 * kDepth * kGateBytes;
 };
 
 // Sixteen rows of a matrix.
-struct Stretch {
-  const uint8_t* rows;
-  uint32_t row_bytes, piece_bytes;
-  int pieces;
-  Format format;
+struct Strip {
+  const uint8_t* data;
+  uint32_t bytes, piece_bytes;
 };
 
-__device__ __forceinline__ Stretch stretch(const uint8_t* blob, const ExpertCallMatrix& m,
-                                           int row) {
-  return {blob + m.offset + static_cast<uint32_t>(row) * m.row_bytes, m.row_bytes, m.piece_bytes,
-          m.pieces, static_cast<Format>(m.format)};
+__device__ __forceinline__ Strip strip(const uint8_t* blob, const ExpertCallMatrix& m, int number) {
+  return {blob + m.offset + static_cast<size_t>(number) * m.strip_bytes, m.strip_bytes,
+          m.piece_bytes};
 }
 
-// Starts bringing a piece of all rows to a stage of the ring.
-__device__ __forceinline__ void bring(const Stretch& s, int piece, Shared stage, int lane) {
-  const auto begin = static_cast<uint32_t>(piece) * s.piece_bytes;
-  const auto bytes = static_cast<int>(min(s.piece_bytes, s.row_bytes - begin));
-  const int at = lane % 16 * 16;
-  // Half a warp a row: its lines come whole, which four lanes a row do not give (Q8_0 0.61 of a
-  // copy against 0.54). What is in front of the piece in its first sixteen comes with it.
-  const uint8_t* from = s.rows + begin + static_cast<uint32_t>(lane / 16) * s.row_bytes + at;
-  const Shared to = stage + static_cast<uint32_t>(lane / 16 * kStageRow + at);
-  const auto sixteen = [](Shared shared, const uint8_t* global) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(global) : "memory");
-  };
+// Starts bringing a piece to a stage of the ring.
+__device__ __forceinline__ void bring_piece(const Strip& s, int piece, Shared stage, int lane) {
+  const uint32_t begin = static_cast<uint32_t>(piece) * s.piece_bytes;
+  const auto bytes = static_cast<int>(min(s.piece_bytes, s.bytes - begin));
+  const uint8_t* from = s.data + begin + lane * 16;
+  const Shared to = stage + static_cast<Shared>(lane * 16);
 #pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    const auto address = reinterpret_cast<uintptr_t>(from);
-    if (at < static_cast<int>(address & 15) + bytes) {
-      sixteen(to + static_cast<uint32_t>(2 * i * kStageRow),
-              reinterpret_cast<const uint8_t*>(address & ~uintptr_t{15}));
-    }
-    from += 2 * s.row_bytes;
+  for (int at = 0; at < kStageBytes; at += 512) {
+    if (at + lane * 16 < bytes) bring(to + static_cast<Shared>(at), from + at);
   }
 }
 
 template <Format kFormat, int kTiles>
-__device__ __forceinline__ void multiply_piece(const Stretch& s, int piece, Shared stage, int lane,
-                                               const Columns<kTiles>& columns, Sums<kTiles>& sums) {
+__device__ __forceinline__ void multiply_piece(uint32_t strip_bytes, int piece, Shared stage,
+                                               int lane, const Columns<kTiles>& columns,
+                                               Sums<kTiles>& sums) {
   using Block = ExpertBlock<kFormat>;
-  const auto begin = static_cast<uint32_t>(piece) * s.piece_bytes;
-  const uint32_t bytes = min(s.piece_bytes, s.row_bytes - begin);
-  // Where a row's piece begins in its first sixteen; blobs are aligned.
-  const uint32_t first = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(s.rows)) + begin;
-  const auto row = static_cast<uint32_t>(lane / 4);
-  Shared g = stage + row * kStageRow + ((first + row * s.row_bytes) & 15);
-  const Shared h = stage + (row + 8) * kStageRow + ((first + (row + 8) * s.row_bytes) & 15);
-  const uint32_t between = h - g;
-  int group = piece * Block::kPiece * Block::kGroups;
-  constexpr int kUnroll = Block::kGroups == 1 ? 2 : 1;
-#pragma unroll kUnroll
-  for (const Shared end = g + bytes; g < end; g += Block::kBytes) {
-    Block::multiply(g, g + between, lane % 4, columns, group, sums);
-    group += Block::kGroups;
+  constexpr uint32_t kBytes = Block::kPiece * Block::kBytes;
+  const uint32_t bytes = min(kBytes, strip_bytes - static_cast<uint32_t>(piece) * kBytes);
+  int chunk = piece * Block::kPiece;
+#pragma unroll 1
+  for (const Shared end = stage + bytes; stage < end; stage += Block::kBytes) {
+    Sums<kTiles> of_chunk;
+    Block::multiply(stage, lane, columns, chunk, of_chunk);
+    add_chunk(sums, of_chunk, columns, chunk);
+    ++chunk;
   }
 }
 
 template <int kTiles>
-__device__ __forceinline__ void multiply_any(const Stretch& s, int piece, Shared stage, int lane,
-                                             const Columns<kTiles>& columns, Sums<kTiles>& sums) {
-  switch (s.format) {
+__device__ __forceinline__ void multiply_any(const ExpertCallMatrix& m, int piece, Shared stage,
+                                             int lane, const Columns<kTiles>& columns,
+                                             Sums<kTiles>& sums) {
+  const uint32_t s = m.strip_bytes;
+  switch (static_cast<Format>(m.format)) {
     case Format::kQ8_0:
       return multiply_piece<Format::kQ8_0>(s, piece, stage, lane, columns, sums);
     case Format::kQ2_0:
@@ -98,14 +79,12 @@ __device__ __forceinline__ void multiply_any(const Stretch& s, int piece, Shared
       return multiply_piece<Format::kQ2_K>(s, piece, stage, lane, columns, sums);
     case Format::kPTQ1_0:
       return multiply_piece<Format::kPTQ1_0>(s, piece, stage, lane, columns, sums);
-    case Format::kF16:
-      return multiply_piece<Format::kF16>(s, piece, stage, lane, columns, sums);
     default:
       return multiply_piece<Format::kMXFP4>(s, piece, stage, lane, columns, sums);
   }
 }
 
-// Bytes of a row that are brought at a time.
+// Bytes of a strip that are brought at a time.
 constexpr int piece_bytes(Format format) {
   const auto of = [](auto block) { return decltype(block)::kPiece * decltype(block)::kBytes; };
   switch (format) {
@@ -119,27 +98,31 @@ constexpr int piece_bytes(Format format) {
       return of(ExpertBlock<Format::kQ2_K>());
     case Format::kPTQ1_0:
       return of(ExpertBlock<Format::kPTQ1_0>());
-    case Format::kF16:
-      return of(ExpertBlock<Format::kF16>());
     default:
       return of(ExpertBlock<Format::kMXFP4>());
   }
 }
 
-__device__ __forceinline__ float factor_of(Format format) {
-  return format == Format::kMXFP4    ? ExpertBlock<Format::kMXFP4>::kFactor
-         : format == Format::kPTQ1_0 ? ExpertBlock<Format::kPTQ1_0>::kFactor
-                                     : 1.f;
+__device__ __forceinline__ float factor_of(const ExpertCallMatrix& m) {
+  const auto format = static_cast<Format>(m.format);
+  return format == Format::kMXFP4  ? ExpertBlock<Format::kMXFP4>::kFactor
+         : format == Format::kQ2_0 ? ExpertBlock<Format::kQ2_0>::kFactor
+         : format == Format::kQ3_K ? ExpertBlock<Format::kQ3_K>::kFactor
+                                   : 1.f;
 }
 
+// The planes of a pair's sums, which two neighbouring lanes have, are put together.
 template <int kTiles>
 __device__ __forceinline__ void keep_sums(const Sums<kTiles>& sums, float factor, float* kept,
                                           int lane) {
 #pragma unroll
   for (int n = 0; n < kTiles; ++n) {
-    float* pair = kept + (4 * n + lane % 4) * 16 + lane / 4;
-    pair[0] = fmaf(sums.c[n][1], kLoUnit, sums.c[n][0]) * factor;
-    pair[8] = fmaf(sums.c[n][3], kLoUnit, sums.c[n][2]) * factor;
+    float* pair = kept + (2 * n + lane % 4 / 2) * 16 + lane / 4;
+#pragma unroll
+    for (int row = 0; row < 2; ++row) {
+      const float low = __shfl_down_sync(0xffffffffu, sums.c[n][row], 1);
+      if (lane % 2 == 0) pair[8 * row] = fmaf(sums.c[n][row], 65536.f, low) * factor;
+    }
   }
 }
 

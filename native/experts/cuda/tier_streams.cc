@@ -15,6 +15,10 @@ CudaExpertShape kernel_shape(const ExpertShape& shape) {
           shape.top_k, shape.swiglu_limit, shape.act_quant};
 }
 
+CudaExpertJob kernel_job(const uint8_t* blob, const BlobLayout& at, std::span<const int> pairs) {
+  return {blob, at.gate, at.up, at.down, at.up_offset, at.down_offset, pairs};
+}
+
 }  // namespace
 
 uint64_t CudaTier::scratch_bytes(const ExpertShape& shape, uint64_t staged_bytes) {
@@ -32,8 +36,7 @@ Status CudaTier::allocate(const DeviceTierNeeds& needs) {
   max_blob_ = needs.max_blob;
   ROTA_ASSIGN_OR_RETURN(kernels_, ExpertKernels::create(stream_, kernel_shape(needs.shape)));
   const auto take = [this](uint64_t bytes, const char* what, uint8_t** at) -> Status {
-    // The kernels read blobs in whole sixteens.
-    ROTA_ASSIGN_OR_RETURN(void* memory, stream_.allocate(bytes + 16, what));
+    ROTA_ASSIGN_OR_RETURN(void* memory, stream_.allocate(bytes, what));
     *at = static_cast<uint8_t*>(memory);
     return Status();
   };
@@ -101,9 +104,16 @@ void CudaTier::wait_for(cudaStream_t stream, cudaEvent_t event, const char* what
   stream_.note(cudaStreamWaitEvent(stream, event, 0), what);
 }
 
-Status CudaTier::fill(uint64_t slot, const uint8_t* from, uint64_t bytes) {
+// A blob from the host, in the kernels' order.
+void CudaTier::bring(cudaStream_t stream, uint8_t* to, const uint8_t* from,
+                     const BlobLayout& layout) {
+  CUDA_CHECK(stream_, cudaMemcpyAsync(to, from, layout.bytes, cudaMemcpyHostToDevice, stream));
+  kernels_->lay_out(stream, to, kernel_job(to, layout, {}));
+}
+
+Status CudaTier::fill(uint64_t slot, const uint8_t* from, const BlobLayout& layout) {
   stream_.use();
-  CUDA_CHECK(stream_, cudaMemcpyAsync(slots_ + slot, from, bytes, cudaMemcpyHostToDevice, moves_));
+  bring(moves_, slots_ + slot, from, layout);
   CUDA_CHECK(stream_, cudaStreamSynchronize(moves_));
   return stream_.status();
 }
@@ -152,7 +162,7 @@ void CudaTier::begin(const DeviceCall& call) {
   kernels_->begin(call.x, call.rows);
 }
 
-void CudaTier::stage(size_t index, const uint8_t* from, uint64_t bytes) {
+void CudaTier::stage(size_t index, const uint8_t* from, const BlobLayout& layout) {
   stream_.use();
   if (!copied_) {
     wait_for(io_, reached_, "places for copies");  // the last call's have been computed
@@ -161,7 +171,7 @@ void CudaTier::stage(size_t index, const uint8_t* from, uint64_t bytes) {
   if (std::find(leaving_.begin(), leaving_.end(), from) != leaving_.end()) {
     wait_for(io_, moved_[static_cast<size_t>(leaving_layer_)], "a victim on its way");
   }
-  CUDA_CHECK(stream_, cudaMemcpyAsync(staged(index), from, bytes, cudaMemcpyHostToDevice, io_));
+  bring(io_, staged(index), from, layout);
   record(staged_there_, io_, "copies of missed experts");
 }
 
@@ -169,9 +179,7 @@ void CudaTier::launch(std::span<const ExpertJob> jobs) {
   if (jobs.empty()) return;
   jobs_.clear();
   for (const ExpertJob& job : jobs) {
-    const BlobLayout& at = *job.layout;
-    jobs_.push_back({job.blob, at.gate, at.up, at.down, at.up_offset, at.down_offset,
-                     call_.plan->pairs_of(job.distinct)});
+    jobs_.push_back(kernel_job(job.blob, *job.layout, call_.plan->pairs_of(job.distinct)));
   }
   kernels_->compute(jobs_, call_.weights);
 }
@@ -206,24 +214,22 @@ void CudaTier::move(const SlotMove& move) {
   stream_.use();
   begin_moves();
   if (move.victim_to != nullptr) {
-    CUDA_CHECK(stream_, cudaMemcpyAsync(victim_, slots_ + move.slot, move.victim_bytes,
+    CUDA_CHECK(stream_, cudaMemcpyAsync(victim_, slots_ + move.slot, move.victim->bytes,
                                         cudaMemcpyDeviceToDevice, moves_));
+    kernels_->take_out(moves_, victim_, kernel_job(victim_, *move.victim, {}));
   }
-  if (move.from != nullptr) {
-    CUDA_CHECK(stream_, cudaMemcpyAsync(slots_ + move.slot, move.from, move.bytes,
-                                        cudaMemcpyHostToDevice, moves_));
-  }
+  if (move.from != nullptr) bring(moves_, slots_ + move.slot, move.from, *move.entering);
   if (move.victim_to != nullptr) {
-    CUDA_CHECK(stream_, cudaMemcpyAsync(move.victim_to, victim_, move.victim_bytes,
+    CUDA_CHECK(stream_, cudaMemcpyAsync(move.victim_to, victim_, move.victim->bytes,
                                         cudaMemcpyDeviceToHost, moves_));
     leaving_.push_back(move.victim_to);
   }
 }
 
-void CudaTier::enter(uint64_t slot, const uint8_t* from, uint64_t bytes) {
+void CudaTier::enter(uint64_t slot, const uint8_t* from, const BlobLayout& layout) {
   stream_.use();
   begin_moves();
-  CUDA_CHECK(stream_, cudaMemcpyAsync(slots_ + slot, from, bytes, cudaMemcpyHostToDevice, moves_));
+  bring(moves_, slots_ + slot, from, layout);
   CUDA_CHECK(stream_, cudaStreamSynchronize(moves_));  // the buffer is another's from here on
   leaving_.clear();
 }

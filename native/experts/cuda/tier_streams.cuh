@@ -28,16 +28,16 @@ class CudaTier final : public DeviceTier {
   std::span<const uint8_t> ram() override { return {}; }
   uint64_t device_bytes() const override { return device_bytes_; }
   const std::string& arena_note() const override { return arena_note_; }
-  Status fill(uint64_t slot, const uint8_t* from, uint64_t bytes) override;
+  Status fill(uint64_t slot, const uint8_t* from, const BlobLayout& layout) override;
   Status settle() override;
   void settle_place(const uint8_t* place) override;
   void arrive(const float* x, int rows) override;
   void begin(const DeviceCall& call) override;
-  void stage(size_t index, const uint8_t* from, uint64_t bytes) override;
+  void stage(size_t index, const uint8_t* from, const BlobLayout& layout) override;
   void compute(std::span<const ExpertJob> hits, std::span<const ExpertJob> copied) override;
   const float* input() override;
   void move(const SlotMove& move) override;
-  void enter(uint64_t slot, const uint8_t* from, uint64_t bytes) override;
+  void enter(uint64_t slot, const uint8_t* from, const BlobLayout& layout) override;
   Status finish(ExpertPool* pool, std::span<const size_t> pooled, float* y) override;
 
  private:
@@ -47,6 +47,7 @@ class CudaTier final : public DeviceTier {
   void wait_for(cudaStream_t stream, cudaEvent_t event, const char* what);
   void bring(const float* x, int rows);
   void begin_moves();
+  void bring(cudaStream_t stream, uint8_t* to, const uint8_t* from, const BlobLayout& layout);
   void launch(std::span<const ExpertJob> jobs);
   void pin_partials(ExpertPool& pool);
 
