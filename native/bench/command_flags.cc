@@ -1,6 +1,10 @@
 // Setters of flags.
 #include "bench/command_flags.h"
 
+#include <optional>
+
+#include "engines/device_choice.h"
+
 namespace rota {
 
 void add_common_flags(CommonFlags& common, std::vector<Flag>& flags) {
@@ -52,6 +56,15 @@ std::function<Status(const std::string&)> row_list(std::vector<int>& target) {
       ROTA_ASSIGN_OR_RETURN(const int rows, parse_int(word, 1, 1024));
       target.push_back(rows);
     }
+    return Status();
+  };
+}
+
+std::function<Status(const std::string&)> gpu_number(int& target) {
+  return [&target](const std::string& text) -> Status {
+    ROTA_ASSIGN_OR_RETURN(const std::optional<int> device, parse_device(text));
+    if (!device) return Status(Code::kUsage, "\"host\" has no kernels here: cuda:N");
+    target = *device;
     return Status();
   };
 }

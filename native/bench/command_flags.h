@@ -24,6 +24,8 @@ std::function<Status(const std::string&)> on_off(bool& target);
 std::function<Status(const std::string&)> format_list(std::vector<Format>& target);
 // Rows of a call, 1 to 1024 each.
 std::function<Status(const std::string&)> row_list(std::vector<int>& target);
+// "cuda:N", kept as N.
+std::function<Status(const std::string&)> gpu_number(int& target);
 // GiB, kept as bytes.
 std::function<Status(const std::string&)> gibibytes(uint64_t& target, double min, double max);
 // "a,b,c" -> its parts; of an empty text one empty part.

@@ -23,7 +23,7 @@ struct Arguments {
 std::vector<Flag> experts_flags(Arguments& a) {
   ExpertBenchOptions& o = a.options;
   std::vector<Flag> flags = {
-      {"--device", "N", "number of the GPU (default 0)", whole_number(o.device, 0, 1024)},
+      {"--device", "NAME", "cuda:N, an NVIDIA GPU (default cuda:0)", gpu_number(o.device)},
       {"--formats", "LIST", "block formats (default Q8_0,MXFP4,Q3_K,Q2_0,PTQ1_0)",
        format_list(o.formats)},
       {"--rows", "LIST", "rows of a call (default 1,2,4,8,16)", row_list(o.rows)},
