@@ -51,6 +51,19 @@ MmapFile MmapFile::of_memory(std::string name, std::span<const uint8_t> bytes) {
 
 Result<MmapFile> MmapFile::open(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  return map(fd, path, PROT_READ);
+}
+
+Result<MmapFile> MmapFile::open_for_device(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  return fd < 0 ? open(path) : map(fd, path, PROT_READ | PROT_WRITE);
+}
+
+void MmapFile::seal() {
+  if (mapped_) mprotect(const_cast<uint8_t*>(data_), size_, PROT_READ);
+}
+
+Result<MmapFile> MmapFile::map(int fd, const std::string& path, int protection) {
   if (fd < 0) return Status(Code::kLoad, path + ": cannot open: " + std::strerror(errno));
   struct stat info = {};
   if (fstat(fd, &info) != 0) {
@@ -68,7 +81,7 @@ Result<MmapFile> MmapFile::open(const std::string& path) {
   file.path_ = path;
   const auto identity = FileIdentity::of(fd, path);
   if (identity.ok()) file.identity_ = identity.value();
-  void* memory = mmap(nullptr, file.size_, PROT_READ, MAP_SHARED, fd, 0);
+  void* memory = mmap(nullptr, file.size_, protection, MAP_SHARED, fd, 0);
   const int error = errno;
   close(fd);
   if (memory == MAP_FAILED) {

@@ -21,6 +21,10 @@ class MmapFile {
 
   // kLoad with the path and the system's reason: missing, a directory, unreadable, empty.
   static Result<MmapFile> open(const std::string& path);
+  // The same, but the mapping may be written where the file may, because a device's driver pins
+  // nothing else; until seal() takes that away again, for good.
+  static Result<MmapFile> open_for_device(const std::string& path);
+  void seal();
   // Bytes that are in memory already, under a name for errors. The caller keeps them there as long
   // as this and what was made of it; identity() is of no file.
   static MmapFile of_memory(std::string name, std::span<const uint8_t> bytes);
@@ -33,6 +37,7 @@ class MmapFile {
   const FileIdentity& identity() const { return identity_; }
 
  private:
+  static Result<MmapFile> map(int fd, const std::string& path, int protection);
   void unmap();
 
   const uint8_t* data_ = nullptr;

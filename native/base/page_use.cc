@@ -26,6 +26,8 @@ PageUse parse_smaps(const std::string& smaps, uint64_t begin, uint64_t end) {
       add(use.resident_bytes, kib);
     } else if (std::sscanf(line.c_str(), "AnonHugePages: %llu kB", &kib) == 1) {
       add(use.huge_bytes, kib);
+    } else if (std::sscanf(line.c_str(), "ShmemPmdMapped: %llu kB", &kib) == 1) {
+      add(use.huge_bytes, kib);
     } else if (std::sscanf(line.c_str(), "Private_Hugetlb: %llu kB", &kib) == 1) {
       // Reserved huge pages are in no other line, the resident size included.
       add(use.huge_bytes, kib);

@@ -32,7 +32,7 @@ struct Decoder::Marks {
 Decoder::Decoder(const DecoderParts& parts, const DecoderOptions& options)
     : parts_(parts),
       options_(options),
-      chooser_(parts.model->config().vocab, std::max(options.depth, 1)) {
+      chooser_(parts.model->config().vocab, std::max(options.depth, 1), options.assume_accept) {
   ROTA_CHECK(!drafts_by_model() || parts_.draft_experts != nullptr, "depth", options_.depth);
   rows_.reserve(static_cast<size_t>(std::max(options_.depth + 1, 1)));
 }

@@ -25,7 +25,9 @@ struct DecoderOptions {
   int prompt_batch = 64;  // prompt rows a pass
   // For tests: no drafter; the target is read ahead, which no book has, and each draft is accepted
   // with this probability.
-  std::optional<double> accept;
+  std::optional<double> accept = {};
+  // Drafts of the model's own drafter stand by a coin of this probability, see token_chooser.h.
+  std::optional<double> assume_accept = {};
 };
 
 struct DecoderParts {

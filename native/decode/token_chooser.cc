@@ -4,12 +4,14 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/rng.h"
 #include "decode/near_target.h"
 
 namespace rota {
 
-TokenChooser::TokenChooser(int vocab, int max_drafts)
+TokenChooser::TokenChooser(int vocab, int max_drafts, std::optional<double> assumed)
     : vocab_(static_cast<size_t>(vocab)),
+      assumed_(assumed),
       distribution_(vocab),
       p_(vocab_),
       q_(vocab_ * static_cast<size_t>(max_drafts)),
@@ -18,6 +20,8 @@ TokenChooser::TokenChooser(int vocab, int max_drafts)
 void TokenChooser::begin(const SamplingParams& params) {
   params_ = params;
   uniform_ = UniformSource(params.seed);
+  // A stream of its own: what is sampled is what it would be without coins.
+  coins_ = UniformSource(splitmix64(params.seed));
 }
 
 std::span<const float> TokenChooser::target(const float* logits) {
@@ -57,6 +61,7 @@ int TokenChooser::pick(int index, const float* logits, int vocab) {
 Choice TokenChooser::judge(const Proposal& proposal,
                            const std::function<const float*(int row)>& logits) {
   const int drafts = static_cast<int>(proposal.ids.size());
+  if (assumed_) return judge_by_coins(drafts, logits);
   for (int i = 0; i < drafts; ++i) {
     const int draft = proposal.ids[static_cast<size_t>(i)];
     if (params_.greedy()) {
@@ -79,6 +84,13 @@ Choice TokenChooser::judge(const Proposal& proposal,
     return {i, sample_residual(p, q, uniform_.next(), residual_)};
   }
   return {drafts, choose(logits(drafts))};
+}
+
+Choice TokenChooser::judge_by_coins(int drafts,
+                                    const std::function<const float*(int row)>& logits) {
+  int accepted = 0;
+  while (accepted < drafts && coins_.next() < *assumed_) ++accepted;
+  return {accepted, choose(logits(accepted))};
 }
 
 }  // namespace rota

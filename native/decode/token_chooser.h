@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,7 +25,9 @@ struct Choice {
 
 class TokenChooser : public DraftPicker {
  public:
-  TokenChooser(int vocab, int max_drafts);
+  // assumed: judge() does not compare: a draft stands with this probability, by coins of the
+  // request's own seed. Of weights whose drafts mean nothing, such passes tell their cost.
+  TokenChooser(int vocab, int max_drafts, std::optional<double> assumed = std::nullopt);
   void begin(const SamplingParams& params);
 
   // From one row of logits.
@@ -43,12 +46,14 @@ class TokenChooser : public DraftPicker {
   const float* draft_distributions() const { return q_.data(); }
 
  private:
+  Choice judge_by_coins(int drafts, const std::function<const float*(int row)>& logits);
   std::span<const float> target(const float* logits);
   std::span<float> draft_row(int index);
 
   size_t vocab_;
   SamplingParams params_;
-  UniformSource uniform_{0};
+  std::optional<double> assumed_;
+  UniformSource uniform_{0}, coins_{0};
   Distribution distribution_;
   std::vector<float> p_, q_, residual_;
 };

@@ -102,7 +102,8 @@ std::string tokens_event(int64_t id, std::span<const int> ids) {
   return out.dump();
 }
 
-std::string done_event(int64_t id, const GenerateResult& r, const std::vector<std::string>& lossy) {
+std::string done_event(int64_t id, const GenerateResult& r, const std::vector<std::string>& lossy,
+                       const std::string& subject) {
   const auto tokens = static_cast<int64_t>(r.ids.size());
   Json out = event("done");
   out["id"] = id;
@@ -126,6 +127,7 @@ std::string done_event(int64_t id, const GenerateResult& r, const std::vector<st
   out["digest"] = {{"ids", ids_digest(r.ids)},
                    {"logits", r.logits_sha256.empty() ? Json() : Json(r.logits_sha256)}};
   out["lossy"] = lossy;
+  if (!subject.empty()) out["subject"] = subject;
   return out.dump();
 }
 

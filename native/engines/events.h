@@ -14,9 +14,10 @@ namespace rota {
 
 std::string loading_event(uint64_t bytes, uint64_t total);
 std::string tokens_event(int64_t id, std::span<const int> ids);
-// lossy: names of the knobs in use that change what the model says.
+// lossy: names of the knobs in use that change what the model says. subject: what may be concluded
+// from the answer where that is not everything; else empty.
 std::string done_event(int64_t id, const GenerateResult& result,
-                       const std::vector<std::string>& lossy);
+                       const std::vector<std::string>& lossy, const std::string& subject);
 std::string score_event(int64_t id, const ScoreResult& result);
 std::string reset_event(int64_t id);
 std::string error_event(const std::optional<int64_t>& id, const std::string& code,

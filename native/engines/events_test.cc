@@ -49,7 +49,7 @@ GenerateResult distinct_result() {
 
 TEST_CASE("done has every counter under its own name") {
   const GenerateResult r = distinct_result();
-  const auto done = nlohmann::json::parse(done_event(5, r, {"skip-miss"}));
+  const auto done = nlohmann::json::parse(done_event(5, r, {"skip-miss"}, "half a subject"));
   CHECK(done["event"] == "done");
   CHECK(done["id"] == 5);
   CHECK(done["ids"] == nlohmann::json({3, 4, 5}));
@@ -96,7 +96,7 @@ TEST_CASE("a rate of nothing is null and n/a, never 0") {
   GenerateResult r;
   r.ids = {3};
   r.prompt_tokens = 1;
-  const auto done = nlohmann::json::parse(done_event(1, r, {}));
+  const auto done = nlohmann::json::parse(done_event(1, r, {}, ""));
   CHECK(done["timings"]["predicted_per_second"].is_null());
   CHECK(done["timings"]["prompt_per_second"].is_null());
   CHECK(done["digest"]["logits"].is_null());
@@ -115,7 +115,7 @@ TEST_CASE("totals are sums of requests") {
   CHECK(stats["tokens"] == 6);
   CHECK(stats["prompt_tokens"] == 14);
   CHECK(stats["predicted_ms"] == 1000.0);
-  const auto done = nlohmann::json::parse(done_event(1, one, {}))["counters"].flatten();
+  const auto done = nlohmann::json::parse(done_event(1, one, {}, ""))["counters"].flatten();
   const auto doubled = stats["counters"].flatten();
   for (const auto& [path, value] : done.items()) {
     CAPTURE(path);

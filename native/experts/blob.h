@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "base/status.h"
 #include "experts/counters.h"
@@ -34,6 +36,13 @@ class BlobSource {
   // dst[bytes] = blob[offset, offset + bytes).
   virtual Status read(int layer, int expert, uint64_t offset, uint64_t bytes,
                       uint8_t* dst) const = 0;
+  // Where the blob lies in memory by itself and is never written; nullptr: it has to be read.
+  virtual const uint8_t* in_place(int layer, int expert) const {
+    static_cast<void>(layer), static_cast<void>(expert);
+    return nullptr;
+  }
+  // The stretches of memory that these are in, each from the start of a page.
+  virtual std::vector<std::span<const uint8_t>> in_place_memory() const { return {}; }
 };
 
 // Bytes of the largest blob, up to whole cache lines: what a place for any of them needs.

@@ -7,6 +7,8 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "experts/call_plan.h"
 #include "experts/expert_pool.h"
@@ -82,7 +84,8 @@ struct DeviceTierNeeds {
   uint64_t victim_bytes = 0;  // the largest that move() takes out of a slot
   int layers = 0;
   ExpertShape shape;
-  std::span<uint8_t> arena;
+  // What is copied from, registered with the device's driver; written by move() alone.
+  std::vector<std::span<const uint8_t>> arena;
 };
 // Makes the tier when its sizes are known. kOutOfMemory names size, formula and knob.
 using MakeDeviceTier =

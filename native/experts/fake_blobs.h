@@ -64,6 +64,10 @@ class FakeBlobs : public BlobSource {
     return Status();
   }
 
+  const uint8_t* in_place(int layer, int expert) const override {
+    return data_[static_cast<size_t>(layer * experts_ + expert)].data();
+  }
+
   // What the contract says, decoded and summed without any kernel.
   std::vector<float> reference(int layer, int rows, int top_k, const std::vector<int>& ids,
                                const std::vector<float>& weights, const std::vector<float>& x,

@@ -1,7 +1,11 @@
 // Expert blobs as spans of GGUF files.
 #include "experts/file_blobs.h"
 
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
 #include <algorithm>
+#include <set>
 
 #include "base/check.h"
 
@@ -63,6 +67,61 @@ Status FileBlobs::read(int layer, int expert, uint64_t offset, uint64_t bytes, u
   }
   ROTA_CHECK(bytes == 0, "layer", layer, "expert", expert, "past the end by", bytes);
   return Status();
+}
+
+std::vector<int> FileBlobs::used_files() const {
+  std::set<int> used;
+  for (int l = 0; l < layers_; ++l) {
+    for (int e = 0; e < experts_; ++e) {
+      for (const FileSpan& span : blob(l, e).spans) used.insert(span.file);
+    }
+  }
+  return {used.begin(), used.end()};
+}
+
+bool FileBlobs::contiguous() const {
+  for (int l = 0; l < layers_; ++l) {
+    for (int e = 0; e < experts_; ++e) {
+      if (blob(l, e).spans.size() != 1) return false;
+    }
+  }
+  return true;
+}
+
+bool FileBlobs::on_tmpfs() const {
+  for (const int file : used_files()) {
+    struct statfs system = {};
+    const std::string& path = files_[static_cast<size_t>(file)].path();
+    if (statfs(path.c_str(), &system) != 0 || system.f_type != TMPFS_MAGIC) return false;
+  }
+  return true;
+}
+
+Status FileBlobs::map_in_place() {
+  maps_.resize(files_.size());
+  for (const int file : used_files()) {
+    const auto at = static_cast<size_t>(file);
+    ROTA_ASSIGN_OR_RETURN(maps_[at], MmapFile::open_for_device(files_[at].path()));
+  }
+  return Status();
+}
+
+void FileBlobs::seal_in_place() {
+  for (MmapFile& map : maps_) map.seal();
+}
+
+const uint8_t* FileBlobs::in_place(int layer, int expert) const {
+  if (maps_.empty()) return nullptr;
+  const FileSpan& span = blob(layer, expert).spans.front();
+  return maps_[static_cast<size_t>(span.file)].data() + span.offset;
+}
+
+std::vector<std::span<const uint8_t>> FileBlobs::in_place_memory() const {
+  std::vector<std::span<const uint8_t>> memory;
+  for (const MmapFile& map : maps_) {
+    if (map.size() > 0) memory.emplace_back(map.data(), map.size());
+  }
+  return memory;
 }
 
 }  // namespace rota

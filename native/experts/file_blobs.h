@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/direct_file.h"
+#include "base/mmap_file.h"
 #include "experts/blob.h"
 #include "model/weight_source.h"
 
@@ -26,6 +28,17 @@ class FileBlobs : public BlobSource {
   Status prepare_thread() const override { return DirectFile::prepare_thread(); }
   Status read(int layer, int expert, uint64_t offset, uint64_t bytes, uint8_t* dst) const override;
 
+  const uint8_t* in_place(int layer, int expert) const override;
+  std::vector<std::span<const uint8_t>> in_place_memory() const override;
+
+  // Whether every blob is one stretch of one file, and whether these files are memory (tmpfs).
+  bool contiguous() const;
+  bool on_tmpfs() const;
+  // From here on in_place() says where they are. seal_in_place() when the device has registered
+  // the memory: nobody writes it from then on.
+  Status map_in_place();
+  void seal_in_place();
+
   uint64_t total_bytes() const { return total_bytes_; }
   uint64_t largest_bytes() const { return largest_bytes_; }
   // Empty when every file is read with O_DIRECT; else why not.
@@ -42,7 +55,10 @@ class FileBlobs : public BlobSource {
   Half half_;
   int layers_ = 0, experts_ = 0;
   std::vector<BlobLayout> layouts_;
+  std::vector<int> used_files() const;
+
   std::vector<DirectFile> files_;  // by file index of the weights
+  std::vector<MmapFile> maps_;     // the same; empty: not in place
   uint64_t total_bytes_ = 0, largest_bytes_ = 0;
   std::string why_buffered_;
 };

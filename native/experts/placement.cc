@@ -50,6 +50,11 @@ Placement::Placement(int layers, int experts, std::vector<uint64_t> blob_bytes,
   }
   const double pins = options_.pin_share * static_cast<double>(slots_.size());
   for (size_t s = 0; s < static_cast<size_t>(pins + 1e-9); ++s) slots_[s].pinned = true;
+  if (options_.in_place) {
+    for (; next < ranking.size(); ++next) {
+      home_[static_cast<size_t>(ranking[next])] = {Tier::kArena, ranking[next]};
+    }
+  }
   for (uint64_t left = options_.arena_bytes; next < ranking.size(); ++next) {
     if (arena_.size() == static_cast<size_t>(options_.max_arena)) break;
     const int id = ranking[next];
@@ -64,7 +69,14 @@ Placement::Placement(int layers, int experts, std::vector<uint64_t> blob_bytes,
 }
 
 uint64_t Placement::slots_bytes() const { return total_capacity(slots_); }
-uint64_t Placement::arena_bytes() const { return total_capacity(arena_); }
+uint64_t Placement::arena_bytes() const {
+  if (!options_.in_place) return total_capacity(arena_);
+  uint64_t total = 0;
+  for (size_t id = 0; id < home_.size(); ++id) {
+    if (home_[id].tier == Tier::kArena) total += blob_bytes_[id];
+  }
+  return total;
+}
 
 int Placement::count(Tier tier) const {
   return static_cast<int>(std::count_if(home_.begin(), home_.end(),
@@ -175,10 +187,14 @@ Admission Placement::enter(int id, int slot_index, int64_t call) {
   move.victim = slot.id;
   if (home.tier == Tier::kArena) {
     move.from_place = home.place;
-    arena_[static_cast<size_t>(home.place)].id = -1;
-    free_places_.push_back(home.place);
+    if (!options_.in_place) {
+      arena_[static_cast<size_t>(home.place)].id = -1;
+      free_places_.push_back(home.place);
+    }
   }
-  if (move.victim >= 0) {
+  if (move.victim >= 0 && options_.in_place) {
+    home_[static_cast<size_t>(move.victim)] = {Tier::kArena, move.victim};
+  } else if (move.victim >= 0) {
     move.victim_place =
         take_free_place(blob_bytes_[static_cast<size_t>(move.victim)], move.from_place);
     Home& victim = home_[static_cast<size_t>(move.victim)];

@@ -31,6 +31,9 @@ struct PlacementOptions {
   double pcie = 0;  // share of a one-row pass's arena-held misses that are copied to the device
   double batch_pcie = 0;  // the same for passes of several rows
   int max_staged = 8;     // at most so many copies a layer call
+  // The arena is where all experts lie by themselves: it takes no memory of its own, holds each
+  // that has no slot, and a victim is back in it without a byte moved.
+  bool in_place = false;
 };
 
 struct Place {
@@ -54,7 +57,7 @@ struct Admission {
   int slot = -1;
   int from_place = -1;    // arena place that it leaves; -1 = it was read from the file
   int victim = -1;        // -1 = the slot was empty
-  int victim_place = -1;  // -1 = dropped to the file tier
+  int victim_place = -1;  // -1 = dropped: to the file tier, or back in place
 };
 
 class Placement {
@@ -66,7 +69,7 @@ class Placement {
   int layers() const { return layers_; }
   int experts() const { return experts_; }
   Tier tier(int layer, int expert) const { return home_[index(layer, expert)].tier; }
-  // Index into slots() or arena(); -1 in the file tier.
+  // Index into slots() or arena(); in place, layer * experts + expert; -1 in the file tier.
   int place(int layer, int expert) const { return home_[index(layer, expert)].place; }
   std::span<const Slot> slots() const { return slots_; }
   std::span<const Place> arena() const { return arena_; }

@@ -75,6 +75,37 @@ TEST_CASE("an expert enters a slot only at its second miss within the window") {
   CHECK(p.tier(0, 1) == Tier::kArena);
 }
 
+TEST_CASE(
+    "in place no expert is ever in the file tier, and slots change as beside a copied arena") {
+  PlacementOptions copied = sized(600, 100000), in_place = sized(600, 0);
+  in_place.in_place = true;
+  Placement a = uniform(2, 12, copied), b = uniform(2, 12, in_place);
+  CHECK(b.arena_memory() == 0);
+  CHECK(b.arena_bytes() == 18 * 100);
+  std::mt19937 random(3);
+  int moved = 0;
+  for (int call = 0; call < 400; ++call) {
+    const int layer = call % 2;
+    std::vector<int> distinct;
+    for (int e = 0; e < 12; ++e) {
+      if (random() % 4 == 0) distinct.push_back(e);
+    }
+    CHECK(decide(a, 1, distinct, layer) == decide(b, 1, distinct, layer));
+    const auto from_copied = admit(a, distinct, layer), from_place = admit(b, distinct, layer);
+    REQUIRE(from_copied.size() == from_place.size());
+    for (size_t i = 0; i < from_place.size(); ++i, ++moved) {
+      CHECK(from_place[i].id == from_copied[i].id);
+      CHECK(from_place[i].slot == from_copied[i].slot);
+      CHECK(from_place[i].victim == from_copied[i].victim);
+      CHECK(from_place[i].from_place == from_place[i].id);
+      CHECK(from_place[i].victim_place == -1);
+    }
+    CHECK(b.count(Tier::kFile) == 0);
+    CHECK(b.count(Tier::kSlot) == 6);
+  }
+  CHECK(moved > 50);
+}
+
 TEST_CASE("window 0 keeps the placement as it was seeded") {
   PlacementOptions options = sized(200, 1000);
   options.lru_window = 0;

@@ -96,12 +96,13 @@ Status TieredExperts::run(int layer, int rows, int top_k, const int* ids, const 
   return Status();
 }
 
-uint8_t* TieredExperts::home_of(int layer, int expert) {
+const uint8_t* TieredExperts::home_of(int layer, int expert) {
   const auto place = static_cast<size_t>(placement_.place(layer, expert));
   switch (placement_.tier(layer, expert)) {
     case Tier::kSlot:
       return device_->slot(placement_.slots()[place].offset);
     case Tier::kArena:
+      if (in_place()) return source_.in_place(layer, expert);
       return arena_.data() + placement_.arena()[place].offset;
     case Tier::kFile:
       break;
@@ -208,7 +209,8 @@ void TieredExperts::move_admitted() {
       ++tally_.demoted;
     }
     if (admission.from_place >= 0) {
-      move.from = arena_at(admission.from_place);
+      move.from = in_place() ? source_.in_place(layer_, admission.id % placement_.experts())
+                             : arena_at(admission.from_place);
       move.entering = layout(admission.id);
       ++tally_.admitted;
     }

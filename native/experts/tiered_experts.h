@@ -82,9 +82,8 @@ class TieredExperts : public CountedExperts {
 
   const Placement& placement() const { return placement_; }
   // What holds the experts in RAM: the arena, and slots that are RAM.
-  std::vector<std::span<const uint8_t>> memory() const {
-    return {device_->ram(), {arena_.data(), arena_.size()}};
-  }
+  std::vector<std::span<const uint8_t>> memory() const;
+  bool in_place() const { return options_.placement.in_place; }
   const DeviceTier& device() const { return *device_; }
   // What was measured for shares that are chosen; unknown for those that were given.
   const MissCosts& single_costs() const { return single_costs_; }
@@ -100,10 +99,13 @@ class TieredExperts : public CountedExperts {
     bool into_slot;
     uint64_t offset;  // in the slots' memory or the arena
   };
+  std::vector<std::span<const uint8_t>> arena_memory() const;
+  void lock_arena();
   Status load_blobs(const std::vector<Load>& loads, const LoadProgress& progress);
   Result<MissCosts> measure_costs(int rows);
   Status choose_split();
-  uint8_t* home_of(int layer, int expert);
+  const uint8_t* home_of(int layer, int expert);
+  Status fill_slots(const std::vector<Load>& loads, const LoadProgress& progress);
   void count(size_t distinct, Source source);
   void begin_device(int rows, int top_k, const float* weights, const float* x);
   void stage_pcie();
@@ -139,7 +141,7 @@ class TieredExperts : public CountedExperts {
   PassKind kind_ = PassKind::kDecode;
   int layer_ = 0;
   std::vector<Source> sources_;
-  std::vector<uint8_t*> held_;  // [distinct]: where the bytes are, nullptr for the file tier
+  std::vector<const uint8_t*> held_;  // [distinct]: where the bytes are, nullptr for the file tier
   std::vector<Admission> admissions_;
   bool pool_computes_ = false;  // a part of the call
   std::vector<ExpertJob> jobs_, hit_jobs_, copied_jobs_;

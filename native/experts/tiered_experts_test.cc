@@ -37,6 +37,31 @@ TEST_CASE("every placement gives the same bits, and they are the formula's") {
   CHECK(play(*load(blobs, slots), 8, 4).y == reference.y);
 }
 
+TEST_CASE("experts that lie in place are neither read nor moved out, and give the same bits") {
+  const FakeBlobs blobs(kLayers, kExperts, kDim, kInter, kMixed);
+  TieredOptions copied = quarters(blobs), in_place = copied;
+  copied.placement.arena_bytes = UINT64_MAX;
+  in_place.placement.in_place = true;
+  in_place.placement.batch_pcie = copied.placement.batch_pcie = 0.4;
+  const Trace there = play(*load(blobs, copied), 8, 4);
+  blobs.reads = 0;
+  const auto tiers = load(blobs, in_place);
+  const Trace here = play(*tiers, 8, 4);
+  CHECK(blobs.reads == 0);
+  CHECK(here.y == there.y);
+  const ExpertTally a = total(there), b = total(here);
+  check_identities(blobs, b, 8 * 4);
+  CHECK(b.source[Source::kHit] == a.source[Source::kHit]);
+  CHECK(b.source[Source::kHit] > 0);
+  CHECK(b.source[Source::kFile] == 0);
+  CHECK(b.admitted == a.admitted);
+  CHECK(b.admitted > 0);
+  CHECK(b.demoted == 0);
+  REQUIRE(tiers->reset().ok());
+  CHECK(play(*tiers, 8, 4).y == here.y);
+  CHECK(TieredExperts::load_bytes(blobs, in_place) == tiers->placement().slots_bytes());
+}
+
 TEST_CASE("tiers are counted by name") {
   const FakeBlobs blobs(kLayers, kExperts, kDim, kInter, {Format::kQ2_0});
   SUBCASE("all in slots: hits") {

@@ -69,7 +69,7 @@ uint64_t TieredExperts::memory_bytes(const BlobSource& source, const ExpertShape
 
 uint64_t TieredExperts::load_bytes(const BlobSource& source, const TieredOptions& options) {
   const Placement placement = make_placement(source, options);
-  return placement.slots_bytes() + placement.arena_bytes();
+  return placement.slots_bytes() + (options.placement.in_place ? 0 : placement.arena_bytes());
 }
 
 TieredExperts::TieredExperts(const BlobSource& source, const ExpertShape& shape,
@@ -108,16 +108,14 @@ Result<std::unique_ptr<TieredExperts>> TieredExperts::load(
   ROTA_ASSIGN_OR_RETURN(tiers->pool_, ExpertPool::create(threads, shape));
   ROTA_ASSIGN_OR_RETURN(tiers->stage_, FileStage::create(source, stage_options(placement, options,
                                                                                tiers->max_blob_)));
-  if (placement.arena_memory() > 0 && mlock(tiers->arena_.data(), placement.arena_memory()) != 0) {
-    tiers->arena_unlocked_ = std::string("mlock: ") + std::strerror(errno);
-  }
+  tiers->lock_arena();
   DeviceTierNeeds needs;
   needs.slots_bytes = placement.slots_memory();
   needs.staged_blobs = staged_blobs(options);
   needs.max_blob = needs.victim_bytes = tiers->max_blob_;
   needs.layers = source.layers();
   needs.shape = shape;
-  needs.arena = {tiers->arena_.data(), placement.arena_memory()};
+  needs.arena = tiers->arena_memory();
   ROTA_ASSIGN_OR_RETURN(tiers->device_, device(needs));
   std::vector<Load> loads;
   for (const Slot& slot : placement.slots()) loads.push_back({slot.id, true, slot.offset});
@@ -128,7 +126,41 @@ Result<std::unique_ptr<TieredExperts>> TieredExperts::load(
   return tiers;
 }
 
+std::vector<std::span<const uint8_t>> TieredExperts::arena_memory() const {
+  if (in_place()) return source_.in_place_memory();
+  if (placement_.arena_memory() == 0) return {};
+  return {{arena_.data(), placement_.arena_memory()}};
+}
+
+std::vector<std::span<const uint8_t>> TieredExperts::memory() const {
+  std::vector<std::span<const uint8_t>> memory = arena_memory();
+  memory.push_back(device_->ram());
+  return memory;
+}
+
+// In place this is what maps every page, too.
+void TieredExperts::lock_arena() {
+  for (const auto& part : arena_memory()) {
+    if (mlock(part.data(), part.size()) == 0) continue;
+    arena_unlocked_ = std::string("mlock: ") + std::strerror(errno);
+  }
+}
+
+// From where the experts lie by themselves.
+Status TieredExperts::fill_slots(const std::vector<Load>& loads, const LoadProgress& progress) {
+  uint64_t bytes = 0;
+  for (const Load& load : loads) {
+    const int layer = load.id / placement_.experts(), expert = load.id % placement_.experts();
+    const BlobLayout& layout = source_.layout(layer, expert);
+    ROTA_RETURN_IF_ERROR(device_->fill(load.offset, source_.in_place(layer, expert), layout));
+    bytes += layout.bytes;
+    if (progress && !progress(bytes)) return Status(Code::kCancelled, "the load was stopped");
+  }
+  return Status();
+}
+
 Status TieredExperts::load_blobs(const std::vector<Load>& loads, const LoadProgress& progress) {
+  if (in_place()) return fill_slots(loads, progress);
   // Enough open reads that no thread waits for the next; the window is closed in order.
   const int readers = std::max(1, options_.file_readers);
   const size_t window = static_cast<size_t>(readers) * 2;

@@ -52,10 +52,12 @@ export function readReady(message: Message): EngineReady {
   const reader = createReader(message.body);
   const lossy = reader.at('lossy');
   const draft = reader.at('draft_fingerprint');
+  const subject = textOrNull(reader.at('subject'));
   return {
     device: textOrNull(reader.at('device')) ?? 'unknown',
     fingerprint: textOrNull(reader.at('fingerprint')),
     ...(draft === undefined ? {} : { draftFingerprint: textOrNull(draft) }),
+    ...(subject === null ? {} : { subject }),
     moeLayers: reader.count('model', 'moe_layers'),
     topK: reader.count('model', 'top_k'),
     vocab: reader.count('model', 'vocab'),

@@ -110,9 +110,10 @@ function labelOf({ lossy }: Scored): string {
 }
 
 function named(scored: Scored): string {
-  const { name, engine, model, device } = scored;
+  const { name, engine, model, device, subject } = scored;
   const label = labelOf(scored);
-  return `${label === '' ? name : `${name} ${label}`}, ${engine} on ${device}, ${model}`;
+  const words = [label === '' ? name : `${name} ${label}`, `${engine} on ${device}`, model];
+  return [...words, ...(subject === undefined ? [] : [subject])].join(', ');
 }
 
 function notesOf({ window, context, rows, arms, rates }: ScoreReport): string[] {

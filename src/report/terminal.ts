@@ -39,6 +39,7 @@ export function summary(plan: Plan, verdict: Verdict): string[] {
   const { memoryReadBytesPerSec: memory, fileReadBytesPerSec: file } = verdict.ceilings;
   return [
     `device ${verdict.device ?? 'n/a'}`,
+    ...(verdict.subject === undefined ? [] : [verdict.subject]),
     `${plural(plan.blocks, 'block')}, ${plan.orderKind} order`,
     `${done} of ${plural(verdict.runs.length, 'run')}`,
     `memory ${gigabytesPerSecond(memory)}`,

@@ -137,6 +137,7 @@ const verdict = z.object({
   protocol: text,
   runFolder: text,
   device: knownText,
+  subject: text.exactOptional(),
   baseline: text,
   complete: z.boolean(),
   exitCode: count.max(255),

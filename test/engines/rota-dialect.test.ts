@@ -120,6 +120,9 @@ test('times of passes are kept once, to whole microseconds; those that cannot be
 });
 
 test('the drafter’s fingerprint: told, told to be none, and not told', () => {
+  const told = (more: object) => readReady(message({ event: 'ready', ...more })).subject;
+  expect(told({ subject: 'synthetic subject: speed only' })).toBe('synthetic subject: speed only');
+  expect(told({ subject: null })).toBeUndefined();
   const drafter = (more: object) => readReady(message({ event: 'ready', ...more })).draftFingerprint;
   expect(drafter({ draft_fingerprint: 'd00d' })).toBe('d00d');
   expect(drafter({ draft_fingerprint: null })).toBeNull();

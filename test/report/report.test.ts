@@ -6,6 +6,14 @@ import { markdownReport } from '../../src/report/markdown.ts';
 import { inLook } from '../../src/report/paint.ts';
 import { evening, LOOK, made, terminal } from './helpers/evening.ts';
 
+test('what may be concluded stands beside the device, on every page', () => {
+  const subject = 'synthetic subject: speed only, acceptance assumed';
+  const { plan, verdict } = made({ subject: () => subject });
+  const head = `device host · ${subject} · `;
+  expect(terminal({ subject: () => subject })).toContain(head);
+  expect(markdownReport(plan, verdict)).toContain(head);
+});
+
 test('the whole page in a terminal', () => {
   expect(terminal(evening)).toMatchInlineSnapshot(`
     "made-up  folder

@@ -79,6 +79,10 @@ std::vector<Flag> drafting_flags(StrataOptions& o) {
        text(o.draft_oracle)},
       {"--draft-corrupt", "K", "for tests: spoil every K-th draft of the oracle (default 0: none)",
        whole(o.draft_corrupt, 0, 1 << 20)},
+      {"--assume-accept", "F",
+       "LOSSY, for synthetic models alone: a draft stands with probability F, whatever the model "
+       "says",
+       store(o.assume_accept, [](const std::string& t) { return parse_number(t, 0, 1); })},
       {"--draft-accept", "F",
        "for tests: drafts from the target itself, read ahead outside all counters of passes, each "
        "accepted with probability F",

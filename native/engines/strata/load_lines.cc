@@ -24,7 +24,7 @@ std::string device_line(const StrataEngine& engine) {
   const DeviceTier& tier = engine.experts().device();
   std::string line = std::string("tier: slots lie in the memory of ") + engine.device().name() +
                      ", with scratch " + format_size(tier.device_bytes());
-  if (engine.experts().placement().arena_memory() == 0) return line;
+  if (engine.experts().placement().arena_bytes() == 0) return line;
   const std::string& why = tier.arena_note();
   return line + (why.empty() ? "; the arena is registered for copies"
                              : "; the arena is not registered (" + why + "): copies are slow");
@@ -48,6 +48,10 @@ void add_tier_lines(const StrataEngine& engine, std::vector<std::string>& lines)
   if (const auto kv = engine.kv_in_slots()) lines.push_back(slots_in_line(o.slots.bytes, *kv));
   lines.push_back(tier_line(engine.device().name(), experts.placement(), engine.load_ms() * 1e-3));
   lines.push_back(slots_line(engine));
+  if (experts.in_place()) {
+    lines.push_back("tier: the arena is in place: experts are taken from the mapping of " +
+                    o.model + ", none is copied");
+  }
   if (experts.device().computes()) lines.push_back(device_line(engine));
   lines.push_back(machine_line(o.machine, engine.machine()));
   const bool host = o.device == "host";
@@ -88,6 +92,9 @@ std::vector<std::string> ready_lines(const StrataEngine& engine) {
   }
   for (const std::string& note : o.environment_notes) lines.push_back("serve: " + note);
   if (const std::string lossy = lossy_line(o); !lossy.empty()) lines.push_back(lossy);
+  if (const std::string subject = engine.subject(); !subject.empty()) {
+    lines.push_back("serve: " + subject + " (" + engine.weights().config().synthetic + ")");
+  }
   return lines;
 }
 

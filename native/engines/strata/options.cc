@@ -130,6 +130,11 @@ Result<ParsedOptions> parse_strata_options(std::span<const char* const> argument
   if (o.draft_accept && !o.draft_oracle.empty()) {
     return Status(Code::kUsage, "--draft-accept and --draft-oracle exclude each other");
   }
+  if (o.assume_accept && o.scripted()) {
+    return Status(Code::kUsage,
+                  "--assume-accept is for drafts of the model's own drafter: leave " +
+                      std::string(o.draft_accept ? "--draft-accept" : "--draft-oracle") + " out");
+  }
   // Rows that are read ahead would stand in the log beside those that are decoded.
   if (o.draft_accept && !o.dump_routes.empty()) {
     return Status(Code::kUsage, "--draft-accept and --dump-routes exclude each other");

@@ -30,7 +30,8 @@ struct StrataOptions {
   SizeValue arena = SizeValue::share_of_all(1);
   SizeValue margin{SizeValue::Kind::kBytes, uint64_t{1} << 30, 0, 0};
   std::optional<uint64_t> assume_memory;
-  std::string memory_root;  // for tests: /proc and /sys of another machine
+  std::string memory_root;             // for tests: /proc and /sys of another machine
+  std::optional<bool> arena_in_place;  // absent: where the model lies in memory
   double pin_share = 0;
   int lru_window = 4;
   ShareValue pcie, batch_pcie;
@@ -48,6 +49,7 @@ struct StrataOptions {
   int file_readers = 4;
   int draft_corrupt = 0;
   std::optional<double> draft_accept;
+  std::optional<double> assume_accept;
   // Drafts are a test's: no sidecar is loaded.
   bool scripted() const { return !draft_oracle.empty() || draft_accept.has_value(); }
 

@@ -14,6 +14,7 @@ Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json
 Json model_of(const StrataEngine& engine) {
   const Config& config = engine.weights().config();
   return {{"name", config.name},
+          {"synthetic", text_or_null(config.synthetic)},
           {"family", family_name(engine.weights().family())},
           {"layers", config.layers},
           {"moe_layers", config.layers},
@@ -51,6 +52,7 @@ Json sizes_of(const StrataEngine& engine) {
           {"pinned_slots", placement.pinned()},
           {"arena_bytes", placement.arena_bytes()},
           {"arena_experts", placement.count(Tier::kArena)},
+          {"arena_in_place", engine.experts().in_place()},
           {"arena_locked", engine.experts().arena_unlocked().empty()},
           {"file_experts", placement.count(Tier::kFile)},
           {"file_direct", engine.blobs().why_buffered().empty()},
@@ -72,6 +74,7 @@ Json knobs_of(const StrataEngine& engine) {
   Json out = machine_knobs(o.machine, engine.threads());
   const Json rest{{"slots", size_text(o.slots)},
                   {"arena", size_text(o.arena)},
+                  {"arena-in-place", on_off(engine.experts().in_place())},
                   {"margin", size_text(o.margin)},
                   {"assume-memory", o.assume_memory ? Json(*o.assume_memory) : Json()},
                   {"rank", o.rank_file},
@@ -101,6 +104,7 @@ Json knobs_of(const StrataEngine& engine) {
                   {"draft-oracle", o.draft_oracle},
                   {"draft-corrupt", o.draft_corrupt},
                   {"draft-accept", o.draft_accept ? Json(*o.draft_accept) : Json("off")},
+                  {"assume-accept", o.assume_accept ? Json(*o.assume_accept) : Json("off")},
                   {"ledger", o.ledger}};
   out.update(rest);
   return out;
@@ -156,6 +160,7 @@ std::vector<std::string> lossy_knobs(const StrataOptions& options) {
   if (options.skip_miss != 0) names.emplace_back("skip-miss");
   if (options.skip_file != 0) names.emplace_back("skip-file");
   if (options.renorm_skip) names.emplace_back("renorm-skip");
+  if (options.assume_accept) names.emplace_back("assume-accept");
   return names;
 }
 
@@ -166,6 +171,7 @@ std::string ready_event(const StrataEngine& engine) {
            {"device", engine.device().name()},
            {"fingerprint", engine.fingerprint()},
            {"draft_fingerprint", text_or_null(engine.draft_fingerprint())},
+           {"subject", text_or_null(engine.subject())},
            {"model", model_of(engine)}};
   formats_of(engine, out);
   out["sizes"] = sizes_of(engine);

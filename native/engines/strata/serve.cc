@@ -120,7 +120,7 @@ class Server {
     if (engine_.depth() > 0) say(speculation_line(done));
     if (!done.ledger.ok()) say("serve: " + done.ledger.message());
     if (const std::string line = lossy_line(engine_.options()); !line.empty()) say(line);
-    return done_event(request.id, done, lossy_knobs(engine_.options()));
+    return done_event(request.id, done, lossy_knobs(engine_.options()), engine_.subject());
   }
 
   std::string score(const Task& task) {

@@ -34,7 +34,9 @@ Status StrataEngine::load_all(const EngineProgress& progress) {
   ROTA_ASSIGN_OR_RETURN(pool_options_, prepare_machine(options_.machine));
   ROTA_RETURN_IF_ERROR(open());
   ROTA_RETURN_IF_ERROR(choose_depth());
+  ROTA_RETURN_IF_ERROR(check_assumed());
   ROTA_RETURN_IF_ERROR(choose_kept());
+  ROTA_RETURN_IF_ERROR(choose_in_place());
   ROTA_ASSIGN_OR_RETURN(const TieredOptions tiers, tier_options());
   ROTA_RETURN_IF_ERROR(check_fits(tiers));
   ROTA_RETURN_IF_ERROR(load_parts(tiers, progress));
@@ -77,6 +79,26 @@ Status StrataEngine::choose_depth() {
   return Status(Code::kLoad, "--depth " + std::to_string(depth_) +
                                  ": no DSpark sidecar: " + sidecar_path(options_.model) +
                                  " is not there; give --draft PATH or --depth 0");
+}
+
+// Of real weights an assumed acceptance would be taken for a measured one.
+Status StrataEngine::check_assumed() const {
+  if (!options_.assume_accept) return Status();
+  if (weights_->config().synthetic.empty()) {
+    return Status(Code::kUsage, "--assume-accept: " + options_.model +
+                                    " does not say that it is synthetic; real weights have an "
+                                    "acceptance of their own");
+  }
+  if (drafts()) return Status();
+  return Status(
+      Code::kUsage,
+      "--assume-accept: nothing drafts here: it needs a DSpark sidecar, and not --depth 0");
+}
+
+std::string StrataEngine::subject() const {
+  if (weights_->config().synthetic.empty()) return "";
+  return std::string("synthetic subject: speed only") +
+         (options_.assume_accept ? ", acceptance assumed" : "");
 }
 
 Status StrataEngine::choose_kept() {
@@ -177,6 +199,7 @@ Status StrataEngine::load_parts(const TieredOptions& tiers, const EngineProgress
                                       },
                                       device_tier()));
   loaded_bytes_ += expert_bytes;
+  blobs_->seal_in_place();
   return Status();
 }
 
@@ -216,6 +239,7 @@ Status StrataEngine::make_decoder() {
   decoder.confidence = options_.confidence;
   decoder.prompt_batch = options_.prompt_batch;
   decoder.accept = options_.draft_accept;
+  decoder.assume_accept = options_.assume_accept;
   decoder_ = std::make_unique<Decoder>(parts, decoder);
   return Status();
 }

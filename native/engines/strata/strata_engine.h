@@ -60,6 +60,8 @@ class StrataEngine {
   // What became of the knobs of processors and memory, at the end of the load.
   const MachineState& machine() const { return machine_; }
   int depth() const { return depth_; }
+  // What may be concluded from it: empty for real weights.
+  std::string subject() const;
   uint64_t expert_scratch_bytes() const;
   uint64_t draft_expert_bytes() const {
     return draft_experts_ == nullptr ? 0 : draft_experts_->bytes();
@@ -73,6 +75,8 @@ class StrataEngine {
   Status open();
   Status choose_depth();
   Status choose_kept();
+  Status choose_in_place();
+  Status check_assumed() const;
   Result<TieredOptions> tier_options();
   SlotsBudget slots_budget(const TieredOptions& tiers) const;
   uint64_t device_scratch(const TieredOptions& tiers) const;
@@ -91,6 +95,7 @@ class StrataEngine {
   ThreadPoolOptions pool_options_;
   MachineState machine_;
   int depth_ = 0;
+  bool in_place_ = false;
   DraftExperts::Kept kept_drafts_;
   uint64_t loaded_bytes_ = 0;
   double load_ms_ = 0;

@@ -1,5 +1,6 @@
 // What the engine asks of the tiers: their sizes and order, and whether all of it fits into memory.
 #include <algorithm>
+#include <climits>
 
 #include "device/cuda/cuda_device.h"
 #include "engines/memory_guard.h"
@@ -8,11 +9,28 @@
 
 namespace rota {
 
+Status StrataEngine::choose_in_place() {
+  const std::optional<bool>& asked = options_.arena_in_place;
+  const uint64_t all = blobs_->total_bytes();
+  const bool whole = options_.arena.of(all) >= all && options_.arena.limit() == INT_MAX;
+  if (asked.value_or(false) && !whole) {
+    return Status(Code::kUsage,
+                  "--arena-in-place on: such an arena holds all experts: leave --arena out");
+  }
+  if (asked.value_or(false) && !blobs_->contiguous()) {
+    return Status(Code::kUsage, "--arena-in-place on: " + options_.model +
+                                    " has experts whose matrices lie apart");
+  }
+  in_place_ = asked.value_or(whole && blobs_->contiguous() && blobs_->on_tmpfs());
+  return in_place_ ? blobs_->map_in_place() : Status();
+}
+
 Result<TieredOptions> StrataEngine::tier_options() {
   const StrataOptions& o = options_;
   TieredOptions tiers;
   const uint64_t all = blobs_->total_bytes();
-  tiers.placement.arena_bytes = o.arena.of(all);
+  tiers.placement.in_place = in_place_;
+  tiers.placement.arena_bytes = in_place_ ? 0 : o.arena.of(all);
   tiers.placement.max_arena = o.arena.limit();
   tiers.placement.pin_share = o.pin_share;
   tiers.placement.lru_window = o.lru_window;

@@ -32,6 +32,15 @@ Setter assumed(std::optional<uint64_t>& target) {
   };
 }
 
+Setter in_place(std::optional<bool>& target) {
+  return [&target](const std::string& text) -> Status {
+    target.reset();
+    if (text == "auto") return Status();
+    ROTA_ASSIGN_OR_RETURN(target, parse_on_off(text));
+    return Status();
+  };
+}
+
 std::vector<Flag> size_flags(StrataOptions& o) {
   return {
       {"--slots", "SIZE",
@@ -40,6 +49,10 @@ std::vector<Flag> size_flags(StrataOptions& o) {
        size(o.slots, {.share = true, .count = true, .machine = true})},
       {"--arena", "SIZE", "pinned RAM for experts that have no slot (default 100%: all the others)",
        size(o.arena, {.share = true, .count = true})},
+      {"--arena-in-place", "auto|on|off",
+       "the arena is the model's own mapping, nothing is copied; auto: where its files lie on a "
+       "tmpfs and the arena is all (default auto)",
+       in_place(o.arena_in_place)},
       {"--margin", "SIZE", "bytes that --slots auto leaves free (default 1GiB)",
        size(o.margin, {})},
       {"--assume-memory", "SIZE",

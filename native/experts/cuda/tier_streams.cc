@@ -63,11 +63,11 @@ Status CudaTier::allocate(const DeviceTierNeeds& needs) {
   CUDA_CHECK(stream_,
              cudaMallocHost(&pinned, row_bytes_ * static_cast<size_t>(needs.shape.max_rows)));
   x_host_ = static_cast<float*>(pinned);
-  if (!needs.arena.empty()) {
+  for (const auto& part : needs.arena) {
     const cudaError_t error =
-        cudaHostRegister(needs.arena.data(), needs.arena.size(), cudaHostRegisterDefault);
+        cudaHostRegister(const_cast<uint8_t*>(part.data()), part.size(), cudaHostRegisterDefault);
     if (error == cudaSuccess) {
-      arena_ = needs.arena;
+      arena_.push_back(part);
     } else {
       cudaGetLastError();
       arena_note_ = cuda_error_text(error, "cudaHostRegister", stream_.index());
@@ -90,9 +90,8 @@ CudaTier::~CudaTier() {
   for (const cudaEvent_t event : moved_) {
     if (event != nullptr) cudaEventDestroy(event);
   }
-  for (const auto& registered : {arena_, partials_}) {
-    if (!registered.empty()) cudaHostUnregister(registered.data());
-  }
+  for (const auto& part : arena_) cudaHostUnregister(const_cast<uint8_t*>(part.data()));
+  if (!partials_.empty()) cudaHostUnregister(partials_.data());
   if (x_host_ != nullptr) cudaFreeHost(x_host_);
 }
 

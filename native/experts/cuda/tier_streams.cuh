@@ -66,7 +66,8 @@ class CudaTier final : public DeviceTier {
   float* x_host_ = nullptr;  // pinned [max_rows, dim]
   size_t row_bytes_ = 0;     // of x
   int max_rows_ = 0;
-  std::span<uint8_t> arena_, partials_;  // registered; empty: not
+  std::vector<std::span<const uint8_t>> arena_;  // registered
+  std::span<uint8_t> partials_;                  // registered; empty: not
   std::string arena_note_;
 
   const float* arrived_ =

@@ -47,6 +47,8 @@ export interface EngineReady {
   readonly fingerprint: string | null;
   /** Of the weights that only draft. Absent: not told, and perhaps in `fingerprint`. Null: nothing drafts. */
   readonly draftFingerprint?: string | null;
+  /** What may be concluded from it, in the engine's own words: of synthetic weights speed alone. Absent: everything. */
+  readonly subject?: string;
   readonly moeLayers: number | null;
   readonly topK: number | null;
   readonly vocab: number | null;

@@ -73,6 +73,8 @@ export interface Scored {
   readonly lossy: readonly string[];
   readonly fingerprint: string | null;
   readonly device: string;
+  /** What may be concluded from it. Absent: everything. */
+  readonly subject?: string;
 }
 
 export interface ArmScore extends Scored {

@@ -267,6 +267,8 @@ export interface Verdict {
   readonly protocol: string;
   readonly runFolder: string;
   readonly device: string | null;
+  /** Of the models that do not stand for real ones, what may be concluded. Absent: all do. */
+  readonly subject?: string;
   readonly baseline: string;
   readonly complete: boolean;
   readonly exitCode: number;

@@ -25,6 +25,7 @@ export interface Context extends Beside {
   readonly all: readonly ClassRun[];
   readonly bandwidths: Verdict['ceilings'];
   readonly device: string | null;
+  readonly subject?: string;
   readonly machine: MachineFindings;
 }
 
@@ -54,6 +55,7 @@ export function contextOf(
   const { gaps, ceilings } = record;
   const all = classRuns(plan, ok).sort((a, b) => a.attempt.planned.block - b.attempt.planned.block);
   const devices = [...new Set(ok.flatMap(({ ready }) => (ready === null ? [] : [ready.device])))].sort();
+  const subjects = [...new Set(ok.flatMap(({ ready }) => ready?.subject ?? []))].sort();
   const runsOf: Beside['runsOf'] = (arm, className) =>
     all.filter((run) => run.attempt.planned.arm === arm && run.className === className);
   return {
@@ -63,6 +65,7 @@ export function contextOf(
     runsOf,
     bandwidths: bandwidthsOf(ceilings),
     device: devices.length === 0 ? null : devices.join(' + '),
+    ...(subjects.length === 0 ? {} : { subject: subjects.join(' + ') }),
     noise: noiseOf(
       plan.baseline,
       ok.filter((attempt) => attempt.planned.arm === plan.baseline),

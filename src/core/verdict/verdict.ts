@@ -47,7 +47,7 @@ export function computeVerdict(input: VerdictInput): Verdict {
     problem === null ? [] : [`${attempt.planned.id} ${className}: ${problem}`],
   );
   const complete = record.runs.every((run) => run.ok !== null);
-  const { device, noise, machine } = context;
+  const { device, subject, noise, machine } = context;
   const { self } = noise;
   const executed = executedOrder(ok);
   return {
@@ -55,6 +55,7 @@ export function computeVerdict(input: VerdictInput): Verdict {
     protocol: plan.protocol,
     runFolder: input.runFolder,
     device,
+    ...(subject === undefined ? {} : { subject }),
     baseline: plan.baseline,
     complete,
     exitCode:

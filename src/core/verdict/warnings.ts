@@ -209,6 +209,13 @@ function deadKnobs(rows: readonly ArmClassVerdict[]): string[] {
 function whatItMeans({ device, ok, replay }: Facts): string[] {
   const notes: string[] = [];
   if (isHostDevice(device)) notes.push('measured on the host device: host numbers are not GPU numbers');
+  const subjects = new Map(
+    ok.flatMap(({ planned, ready }) => (ready?.subject === undefined ? [] : [[planned.arm, ready.subject]])),
+  );
+  for (const subject of new Set(subjects.values())) {
+    const arms = [...subjects].filter(([, each]) => each === subject).map(([arm]) => arm);
+    notes.push(`${subject} (${listed(arms)})`);
+  }
   const weights = maxKnown(ok.map((attempt) => attempt.ready?.weightBytes ?? null));
   const cache = maxKnown(replay.sessions.map((session) => cacheBytes(session.machine)));
   if (weights !== null && cache !== null && weights <= cache) {

@@ -65,7 +65,11 @@ export async function scoreEngine(work: EngineWork): Promise<EngineScore> {
   const { name, descriptor, model, knobs } = subject;
   const lossy = [...new Set([...subject.lossy, ...ready.lossyKnobs])];
   const { fingerprint, device } = ready;
-  return { scored: { name, engine: descriptor.name, model, knobs, lossy, fingerprint, device }, texts };
+  const limits = ready.subject === undefined ? {} : { subject: ready.subject };
+  return {
+    scored: { name, engine: descriptor.name, model, knobs, lossy, fingerprint, device, ...limits },
+    texts,
+  };
 }
 
 async function scoreWindows(work: EngineWork, asker: WindowAsker, { class: name, windows }: ScoreClass) {

@@ -75,6 +75,21 @@ test('what the reader must know: foreign load, warm-ups, flags, cache, memory', 
   `);
 });
 
+test('weights that stand for no real ones are told in the head and beside the table, with what was assumed', () => {
+  const speed = 'synthetic subject: speed only';
+  const all = verdictOf(makeRecord({ subject: () => speed }));
+  expect([all.subject, all.warnings.at(-1)]).toEqual([speed, `${speed} (base, fast)`]);
+  const one = verdictOf(
+    makeRecord({ subject: (arm) => (arm === 'fast' ? `${speed}, acceptance assumed` : speed) }),
+  );
+  expect([one.subject, ...one.warnings.slice(-2)]).toEqual([
+    `${speed} + ${speed}, acceptance assumed`,
+    `${speed} (base)`,
+    `${speed}, acceptance assumed (fast)`,
+  ]);
+  expect(verdictOf(makeRecord())).not.toHaveProperty('subject');
+});
+
 /** The record with one run taken out and others put in its place. */
 function withRun(
   id: string,

@@ -37,6 +37,8 @@ export interface RecordOptions {
   readonly fingerprint?: (arm: string) => string | null;
   /** Absent: the engine does not tell. */
   readonly draftFingerprint?: (arm: string) => string | null;
+  /** What the engine says may be concluded; undefined: everything. */
+  readonly subject?: (arm: string) => string | undefined;
   readonly weightBytes?: number;
   readonly machine?: unknown;
   readonly steady?: (run: string) => boolean;
@@ -136,10 +138,12 @@ export function runEvents(
   });
   const windows = options.ledger === undefined ? answered : numbered(answered);
   const scores = scoreEvents(plan, run, options);
+  const subject = options.subject?.(arm);
   const ready = {
     device: options.device ?? 'host',
     fingerprint: options.fingerprint === undefined ? 'f' : options.fingerprint(arm),
     ...(options.draftFingerprint === undefined ? {} : { draftFingerprint: options.draftFingerprint(arm) }),
+    ...(subject === undefined ? {} : { subject }),
     moeLayers: 4,
     topK: 2,
     vocab: 512,
