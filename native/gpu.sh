@@ -2,7 +2,7 @@
 # Builds the native half for an NVIDIA GPU, tests it and measures it, on a machine that has a compiler, CUDA and nothing else.
 # usage: [ROTA_HEADERS_DIR=FOLDER] native/gpu.sh [PART...]      without a part: all of them, in this order
 #   test      the rooms' tests on the GPU                                    up to 120 s
-#   sanitise  compute-sanitizer over the tests of the smallest models         up to 300 s
+#   sanitise  compute-sanitizer over the tests of the smallest models         up to 300 s; not yet proven on a GPU
 #   kernels   the dense linears and the experts, beside the GPU's own copy    up to 120 s
 #   shape     the released model's shape in decode, from a tmpfs              up to 300 s
 # FOLDER holds doctest/ and nlohmann/ where the system has no packages of them. BUILD_DIR names a build that is there already.
