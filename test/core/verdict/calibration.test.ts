@@ -90,6 +90,18 @@ test('a slow hour slows both arms and leans to none', () => {
   expect(of(evening).calibration?.leans).toEqual([]);
 });
 
+test('what slows whole blocks hides no arm: it is held against the others of its block', () => {
+  const uneven: Calibrate = (at) => {
+    const reading = steady(at);
+    const slow = at.when === 'after' ? (1 + 0.1 * (at.block % 3)) * (at.arm === 'fast' ? 1.04 : 1) : 1;
+    return { ...reading, arithmeticMs: (reading.arithmeticMs ?? 0) * slow };
+  };
+  const [lean, ...more] = of(uneven).calibration?.leans ?? [];
+  expect(more).toEqual([]);
+  expect(lean).toMatchObject({ arm: 'fast', of: 'arithmetic' });
+  expect((1 + (lean?.own ?? 0)) / (1 + (lean?.others ?? 0))).toBeCloseTo(1.04, 2);
+});
+
 test('one of three arms that heats the processor: counted by runs, against all others', () => {
   let total = 0;
   const heating =
