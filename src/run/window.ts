@@ -71,10 +71,10 @@ function requestFor(context: SessionContext, engine: RunningEngine, task: Window
   };
 }
 
-/** Of what is never measured and never compared, the digest tells the ids; nothing is derived from times of passes. */
+/** Of what is never measured and never compared, the digest tells the ids; nothing is derived from the rest of the answer. */
 function recorded(event: WindowEvent): WindowEvent {
   if (event.kind === 'measure' || event.kind === 'arbitrate') return event;
-  return { ...event, result: { ...event.result, ids: null, text: null, passMs: null } };
+  return { ...event, result: { ...event.result, ids: null, text: null, passMs: null, raw: null } };
 }
 
 /**

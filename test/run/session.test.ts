@@ -186,7 +186,7 @@ test('an arm that samples otherwise is asked so, in every window, and is never t
     if (kind === 'measure' || kind === 'arbitrate') {
       expect(result.ids?.[0]).toBe(run.endsWith('.warm') ? 50 + 10 + 7 : 0 + 10 + 1);
     } else {
-      expect([result.ids, result.text, result.passMs]).toEqual([null, null, null]);
+      expect([result.ids, result.text, result.passMs, result.raw]).toEqual([null, null, null, null]);
       const key = `${kind} ${prompt} ${run.slice(run.lastIndexOf('.') + 1)}`;
       digests.set(key, [...(digests.get(key) ?? []), idsSha256 ?? 'none']);
     }

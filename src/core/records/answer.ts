@@ -70,7 +70,7 @@ export interface GenerateRequest {
 }
 
 export interface GenerateResult {
-  /** Null where the engine gives none, and in the record of a warm-up or prime window. So are text and passMs. */
+  /** Null where the engine gives none, and in the record of a warm-up or prime window. So are text, passMs and raw. */
   readonly ids: readonly number[] | null;
   readonly text: string | null;
   readonly finish: string | null;
