@@ -2,11 +2,12 @@
 # Builds the native half for an NVIDIA GPU, tests it and measures it, on a machine that has a compiler, CUDA and nothing else.
 # usage: [ROTA_HEADERS_DIR=FOLDER] native/gpu.sh [PART...]      without a part: all of them, in this order
 #   test      the rooms' tests on the GPU                                    up to 120 s
-#   sanitise  compute-sanitizer over the tests of the smallest models         up to 300 s; not yet proven on a GPU
+#   sanitise  compute-sanitizer over the tests of the smallest models         up to 300 s
 #   kernels   the dense linears and the experts, beside the GPU's own copy    up to 120 s
 #   shape     the released model's shape in decode, from a tmpfs              up to 300 s
 # FOLDER holds doctest/ and nlohmann/ where the system has no packages of them. BUILD_DIR names a build that is there already.
 # ROTA_SHAPE_LAYERS (24), ROTA_SHAPE_SLOTS (2573x), ROTA_SHAPE_DIR (/dev/shm) say what shape measures; 24 layers are 100 GB of memory.
+# Not yet run as a whole on a GPU: what test, kernels and shape do has been, command by command.
 # Each part has its own limit of time. Ends with 1 when one failed or ran out of it.
 set -uo pipefail
 native=$(cd "$(dirname "$0")" && pwd)
