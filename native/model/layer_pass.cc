@@ -108,8 +108,7 @@ Result<LayerPass::Routed> LayerPass::attend(std::span<const int> tokens, uint8_t
   run_attention_half(core_, layer_, 0, rows);
   enter_sublayer(core_, w.hc_ffn, w.ffn_norm, rows);
   ask_router(core_, {w, layer_, c.experts, c.top_k}, {}, rows);
-  core_.device.begin_download(x_.data(), core_.buffers.x.address(), floats(rows, c.dim));
-  core_.device.finish_downloads();
+  core_.device.download(x_.data(), core_.buffers.x.address(), floats(rows, c.dim));
   save(true, carried);
   return Routed{x_.data(), core_.buffers.host_ids.data(), core_.buffers.host_weights.data()};
 }
