@@ -30,15 +30,15 @@ build_all() {
   local generator=()
   [ -f "$build/CMakeCache.txt" ] || ! command -v ninja >/dev/null || generator=(-G Ninja)
   (cd "$native" && cmake --preset cuda -B "$build" "${generator[@]}" ${ROTA_HEADERS_DIR:+-DROTA_HEADERS_DIR="$ROTA_HEADERS_DIR"}) >"$build.log" 2>&1 &&
-    cmake --build "$build" -j "$(nproc)" --target rota-strata rota-model rota-bench device_cuda_test model_cuda_test \
-      experts_cuda_test engines_cuda_test >>"$build.log" 2>&1 && return
+    cmake --build "$build" -j "$(nproc)" --target rota-strata rota-model rota-bench rota-probe device_cuda_test model_cuda_test \
+      experts_cuda_test engines_cuda_test probe_cuda_test >>"$build.log" 2>&1 && return
   grep -m 5 -E 'error|Error' "$build.log"
   return 1
 }
 
 run_tests() {
   local bad=0
-  for room in device model experts engines; do
+  for room in device model experts engines probe; do
     # From where ctest runs them: some read files of the tree beside them.
     (cd "$native" && "$build/${room}_cuda_test" --no-colors=true | grep -E 'waived|TEST CASE|ERROR|test cases') || bad=1
   done

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "engines/device_choice.h"
+#include "device/device_choice.h"
 
 namespace rota {
 

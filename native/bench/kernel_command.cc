@@ -9,7 +9,7 @@
 #include "bench/device_kernels.h"
 #include "bench/kernel_bench.h"
 #include "bench/machine_note.h"
-#include "engines/device_choice.h"
+#include "device/device_choice.h"
 
 namespace rota {
 namespace {

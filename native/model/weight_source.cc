@@ -185,4 +185,6 @@ std::string engram_table_path(const std::string& model_path) {
   return beside(model_path, ".engram.gguf");
 }
 
+std::string rank_path(const std::string& model_path) { return beside(model_path, ".rank"); }
+
 }  // namespace rota

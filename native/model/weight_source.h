@@ -118,5 +118,7 @@ class WeightSource {
 std::string sidecar_path(const std::string& model_path);
 // STEM.engram.gguf, likewise.
 std::string engram_table_path(const std::string& model_path);
+// STEM.rank, likewise.
+std::string rank_path(const std::string& model_path);
 
 }  // namespace rota

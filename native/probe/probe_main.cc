@@ -1,4 +1,4 @@
-// rota-probe: the ceilings of memory and disk. Only parses, composes and prints.
+// rota-probe: the ceilings of memory, disk and a GPU. Only parses, composes and prints.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "base/flags.h"
+#include "device/device_choice.h"
+#include "probe/cuda/device_probe.h"
 #include "probe/file_probe.h"
 #include "probe/memory_probe.h"
 
@@ -17,6 +19,7 @@ using Json = nlohmann::ordered_json;
 struct Arguments {
   MemoryProbeOptions memory;
   FileProbeOptions file;
+  std::optional<int> cuda;
   bool json = false, help = false;
 };
 
@@ -31,6 +34,12 @@ std::vector<Flag> probe_flags(Arguments& a) {
        [&a](const std::string& v) -> Status {
          ROTA_ASSIGN_OR_RETURN(const int bytes, parse_int(v, 1, 1 << 30));
          a.file.block_bytes = static_cast<uint64_t>(bytes);
+         return Status();
+       }},
+      {"--device", "NAME",
+       "cuda:N: also copy within that GPU's memory, and into it from the host's",
+       [&a](const std::string& v) -> Status {
+         ROTA_ASSIGN_OR_RETURN(a.cuda, parse_device(v));
          return Status();
        }},
       {"--mib", "N", "memory buffer in MiB (default 4 times the last-level cache, at least 256)",
@@ -85,6 +94,19 @@ Json file_json(const FileProbe& probe, const std::string& path) {
           {"readers", rates_json(probe.by_readers, "readers")}};
 }
 
+Json device_json(const DeviceProbe& probe) {
+  return {{"name", probe.device},
+          {"copy_bytes_per_s", probe.copy_bytes_per_s},
+          {"from_host_bytes_per_s", probe.from_host_bytes_per_s},
+          {"buffer_bytes", probe.buffer_bytes}};
+}
+
+void print_device(const DeviceProbe& probe) {
+  std::printf("%s: a copy reads and writes %.0f GB/s, from the host come %.2f\n",
+              probe.device.c_str(), probe.copy_bytes_per_s * 1e-9,
+              probe.from_host_bytes_per_s * 1e-9);
+}
+
 void print_rates(const char* what, const std::vector<RateSummary>& rates) {
   for (const RateSummary& rate : rates) {
     std::printf("%2d %s: best %.2f GB/s, median %.2f (n %d)\n", rate.threads, what,
@@ -98,7 +120,7 @@ Status run(std::span<const char* const> words) {
   ROTA_RETURN_IF_ERROR(parse_flags(words, flags));
   if (a.help) {
     std::printf(
-        "rota-probe: read bandwidth of memory and of a file\n\n%s\nexample:\n"
+        "rota-probe: read bandwidth of memory and of a file, and of a GPU\n\n%s\nexample:\n"
         "  rota-probe --json --file model.gguf\n",
         flags_help(flags).c_str());
     return Status();
@@ -111,13 +133,19 @@ Status run(std::span<const char* const> words) {
   if (!a.file.path.empty()) {
     ROTA_ASSIGN_OR_RETURN(file, probe_file(a.file));
   }
+  std::optional<DeviceProbe> device;
+  if (a.cuda) {
+    ROTA_ASSIGN_OR_RETURN(device, probe_device(*a.cuda));
+  }
   ROTA_ASSIGN_OR_RETURN(const MemoryProbe memory, probe_memory(a.memory));
   Json out = {{"memory", memory_json(memory)}};
   if (file) out["file"] = file_json(*file, a.file.path);
+  if (device) out["device"] = device_json(*device);
   if (!a.json) {
     print_rates("threads, memory", memory.by_threads);
     if (file)
       print_rates(file->direct ? "readers, file" : "readers, file (page cache)", file->by_readers);
+    if (device) print_device(*device);
     return Status();
   }
   std::printf("%s\n", out.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());

@@ -9,8 +9,8 @@ type Colors = ReturnType<typeof pc.createColors>;
 export interface Context {
   readonly version: string;
   readonly root: string;
-  readonly models: string;
-  /** Set by --engines and --results before a command runs. */
+  /** Set by --models, --engines and --results before a command runs. */
+  models: string;
   engines: string;
   results: string;
   /** Results go here and nothing else. */

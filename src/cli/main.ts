@@ -32,6 +32,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<(context: Context) => Comm
 /** Those that read no descriptor and no run. */
 const WITHOUT_PLACES: ReadonlySet<string> = new Set(['doctor', 'model', 'quantise', 'bench']);
 
+/** Those that make a model where Rota makes it by itself. */
+const MAKERS: ReadonlySet<string> = new Set(['run', 'ab', 'aa', 'ask', 'score']);
+
 async function createProgram(context: Context, typed: string | undefined): Promise<Command> {
   const program = new Command('rota')
     .description(
@@ -51,14 +54,18 @@ async function createProgram(context: Context, typed: string | undefined): Promi
     command
       .option('--engines <folder>', 'where the descriptors are', context.engines)
       .option('--results <folder>', 'where the runs are', context.results);
+    if (MAKERS.has(command.name()))
+      command.option('--models <folder>', 'where models that Rota makes are kept', context.models);
   }
   program.hook('preAction', (_, command) => {
-    const { engines, results } = command.opts();
-    for (const [option, folder] of Object.entries({ '--engines': engines, '--results': results })) {
+    const { engines, results, models } = command.opts();
+    const folders = { '--engines': engines, '--results': results, '--models': models };
+    for (const [option, folder] of Object.entries(folders)) {
       if (folder === '') throw new UserError('needs the name of a folder', { where: option });
     }
     if (typeof engines === 'string') context.engines = resolve(engines);
     if (typeof results === 'string') context.results = resolve(results);
+    if (typeof models === 'string') context.models = resolve(models);
   });
   for (const command of [program, ...program.commands]) {
     command

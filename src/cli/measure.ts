@@ -93,7 +93,7 @@ export async function runFolderSession(
     command,
     descriptorOf,
     promptIds: await encodePrompts(plan, openTokenizer),
-    probe: findProbe(descriptorOf(first.engine), context.root, first.model),
+    probe: findProbe(descriptorOf(first.engine), context.root, plan.arms),
     onProgress: watch.onProgress,
     onNotice: watch.onNotice,
     shareMachine: options.shareMachine === true,

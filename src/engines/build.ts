@@ -7,6 +7,7 @@ import { execa } from 'execa';
 import { EngineError, UserError } from '../core/errors.ts';
 import { endedBy } from '../machine/tool.ts';
 import type { EngineDescriptor } from '../schema/descriptor.ts';
+import type { Knobs } from '../schema/knobs.ts';
 import { cleanLines } from './log-tail.ts';
 
 export interface BuildProgress {
@@ -19,6 +20,8 @@ export interface BuildProgress {
 export interface BuildOptions {
   readonly descriptor: EngineDescriptor;
   readonly root: string;
+  /** Another than the descriptor's. */
+  readonly preset?: string | undefined;
   readonly onProgress?: (progress: BuildProgress) => void;
   /** Not below 1; the number of cores by default. */
   readonly jobs?: number;
@@ -32,9 +35,33 @@ export interface BuildResult {
   readonly seconds: number;
 }
 
-/** Where an engine's program lies: below the project's root unless the descriptor says otherwise. */
-export function binaryPath(descriptor: EngineDescriptor, root: string): string | null {
-  return descriptor.binary === undefined ? null : path.resolve(root, descriptor.binary);
+/** The preset whose programs serve an arm with these knobs. Empty: nothing is built. */
+export function presetOf({ build }: EngineDescriptor, knobs: Knobs): string {
+  const { knob = '', pattern = '' } = build?.presetBy ?? {};
+  const value = knobs[knob];
+  const found = value === undefined ? undefined : new RegExp(pattern).exec(String(value))?.[1];
+  return found ?? build?.preset ?? '';
+}
+
+/** What makes the programs that such an arm runs. */
+export function buildCommand(descriptor: EngineDescriptor, knobs: Knobs): string {
+  const preset = presetOf(descriptor, knobs);
+  const isUsual = preset === presetOf(descriptor, {});
+  return `rota build ${descriptor.name}${isUsual ? '' : ` --preset ${preset}`}`;
+}
+
+/** Where the program for an arm with these knobs lies: below the project's root unless the descriptor says otherwise. */
+export function binaryPath(descriptor: EngineDescriptor, root: string, knobs: Knobs = {}): string | null {
+  return binaryOf(descriptor, root, presetOf(descriptor, knobs));
+}
+
+function binaryOf({ binary }: EngineDescriptor, root: string, preset: string): string | null {
+  return binary === undefined
+    ? null
+    : path.resolve(
+        root,
+        binary.replaceAll('{preset}', () => preset),
+      );
 }
 
 async function isInstalled(program: string): Promise<boolean> {
@@ -88,7 +115,8 @@ async function runStep(
 
 export async function buildEngine(options: BuildOptions): Promise<BuildResult> {
   const { descriptor, root } = options;
-  const binary = binaryPath(descriptor, root);
+  const preset = options.preset ?? presetOf(descriptor, {});
+  const binary = binaryOf(descriptor, root, preset);
   if (descriptor.build === undefined || binary === null) {
     throw new UserError(`${descriptor.name} has nothing to build: its descriptor names no build`, {
       where: `engines/${descriptor.name}.yaml`,
@@ -100,7 +128,7 @@ export async function buildEngine(options: BuildOptions): Promise<BuildResult> {
     });
   }
   const native = path.join(root, 'native');
-  const { preset, targets } = descriptor.build;
+  const { targets } = descriptor.build;
   mkdirSync(path.join(native, 'build'), { recursive: true });
   const logFile = path.join(native, 'build', `${descriptor.name}.log`);
   const begin = performance.now();

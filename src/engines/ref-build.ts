@@ -7,7 +7,8 @@ import { execa } from 'execa';
 import { EngineError, UserError } from '../core/errors.ts';
 import { endedBy } from '../machine/tool.ts';
 import { type EngineDescriptor, parseDescriptor } from '../schema/descriptor.ts';
-import { type BuildProgress, binaryPath, buildEngine } from './build.ts';
+import type { Knobs } from '../schema/knobs.ts';
+import { type BuildProgress, binaryPath, buildEngine, presetOf } from './build.ts';
 
 export interface CommitBuild {
   readonly ref: string;
@@ -40,8 +41,13 @@ function sourceFolder(root: string, { commit }: CommitBuild): string {
 }
 
 /** Where the program of a commit lies once it is built. */
-export function commitBinary(descriptor: EngineDescriptor, root: string, build: CommitBuild): string | null {
-  return binaryPath(descriptor, sourceFolder(root, build));
+export function commitBinary(
+  descriptor: EngineDescriptor,
+  root: string,
+  build: CommitBuild,
+  knobs: Knobs,
+): string | null {
+  return binaryPath(descriptor, sourceFolder(root, build), knobs);
 }
 
 /** Whole or not at all: an interrupted copy must not be built. */
@@ -75,8 +81,9 @@ function ownDescriptor(descriptor: EngineDescriptor, folder: string): EngineDesc
   const file = path.join(folder, 'engines', `${descriptor.name}.yaml`);
   if (!existsSync(file)) return descriptor;
   try {
-    const { build, binary } = parseDescriptor(readFileSync(file, 'utf8'), file).descriptor;
-    return build === undefined || binary !== descriptor.binary ? descriptor : { ...descriptor, build };
+    const own = parseDescriptor(readFileSync(file, 'utf8'), file).descriptor;
+    const isThere = own.build !== undefined && binaryPath(own, folder) === binaryPath(descriptor, folder);
+    return isThere ? { ...descriptor, build: own.build } : descriptor;
   } catch {
     // Written in the words of another time: then today's build is tried.
     return descriptor;
@@ -88,11 +95,18 @@ export async function ensureCommitBuild(
   descriptor: EngineDescriptor,
   root: string,
   build: CommitBuild,
-  how: { readonly onProgress: (progress: BuildProgress) => void; readonly signal?: AbortSignal | undefined },
+  how: {
+    /** Of the arm that runs it. */
+    readonly knobs: Knobs;
+    readonly onProgress: (progress: BuildProgress) => void;
+    readonly signal?: AbortSignal | undefined;
+  },
 ): Promise<void> {
-  const binary = commitBinary(descriptor, root, build);
+  const { knobs, ...progress } = how;
+  const binary = commitBinary(descriptor, root, build, knobs);
   if (binary !== null && existsSync(binary)) return;
   const folder = sourceFolder(root, build);
   await exportSources(root, folder, build.commit, how.signal);
-  await buildEngine({ descriptor: ownDescriptor(descriptor, folder), root: folder, ...how });
+  const preset = presetOf(descriptor, knobs);
+  await buildEngine({ descriptor: ownDescriptor(descriptor, folder), root: folder, preset, ...progress });
 }

@@ -31,9 +31,11 @@ function within<T extends { monotonicMs: number }>(rows: readonly T[], stretch: 
 interface Owners {
   readonly own: ReadonlySet<number>;
   readonly background: ReadonlySet<number>;
+  /** All processes that can be seen from here. */
+  readonly here: ReadonlySet<number>;
 }
 
-/** The newest word about each process on one card. `null` when a process hides its pid or its memory. */
+/** The newest word about each process on one card. `null` when a process hides its pid or its memory, or pids are of another system. */
 function memoryByOwner(
   apps: readonly TimedComputeApp[],
   uuid: string,
@@ -45,6 +47,9 @@ function memoryByOwner(
     if (app.pid === null || app.usedBytes === null) return null;
     latest.set(app.pid, app.usedBytes);
   }
+  const pids = [...latest.keys()];
+  // A container's pids are others than the driver's: then the engine itself may be the stranger. Where it is listed, they are the same.
+  if (!pids.some((pid) => owners.own.has(pid)) && pids.some((pid) => !owners.here.has(pid))) return null;
   const sums = { own: 0, foreign: 0, background: 0 };
   for (const [pid, bytes] of latest) {
     if (owners.background.has(pid)) sums.background += bytes;

@@ -43,12 +43,12 @@ function busyShare(before: LoadSnapshot['cpu'], after: LoadSnapshot['cpu']): num
 }
 
 function gpusBetween(gpus: GpuMonitor, start: LoadSnapshot, end: LoadSnapshot): WindowLoad['gpus'] {
-  const of = (owner: Owner): Set<number> => {
-    const all = [...start.processes, ...end.processes];
-    return new Set(all.flatMap(([pid, each]) => (each.owner === owner ? [pid] : [])));
-  };
+  const all = [...start.processes, ...end.processes];
+  const of = (owner: Owner): Set<number> =>
+    new Set(all.flatMap(([pid, each]) => (each.owner === owner ? [pid] : [])));
+  const owners = { own: of('own'), background: of('background'), here: new Set(all.map(([pid]) => pid)) };
   const stretch = { fromMs: start.monotonicMs, toMs: end.monotonicMs, periodMs: gpus.periodMs };
-  return gpuLoads(gpus.samples, gpus.apps, { own: of('own'), background: of('background') }, stretch);
+  return gpuLoads(gpus.samples, gpus.apps, owners, stretch);
 }
 
 export function startTelemetry(options: {

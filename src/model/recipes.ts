@@ -18,16 +18,30 @@ export interface Recipe {
   readonly where: string;
 }
 
+/** In this order: the words are part of a file's name. */
+const SYNTH_FLAGS = {
+  config: '--config',
+  seed: '--seed',
+  expertFormat: '--expert-format',
+  denseFormat: '--dense-format',
+  layout: '--layout',
+  engramFormat: '--engram-format',
+  layers: '--layers',
+  engramRows: '--engram-rows',
+  hotExperts: '--hot-experts',
+  hotLookups: '--hot-lookups',
+  values: '--values',
+} as const satisfies Record<keyof Omit<SynthModel, 'checkMemory'>, string>;
+
 export function synthRecipe(spec: SynthModel): Recipe {
-  const flags = [
-    ...['--config', spec.config, '--seed', String(spec.seed)],
-    ...(spec.expertFormat === undefined ? [] : ['--expert-format', spec.expertFormat]),
-    ...(spec.denseFormat === undefined ? [] : ['--dense-format', spec.denseFormat]),
-    ...(spec.layout === undefined ? [] : ['--layout', spec.layout]),
-  ];
+  const flags = Object.entries(SYNTH_FLAGS).flatMap(([key, flag]) => {
+    const value = spec[key as keyof typeof SYNTH_FLAGS];
+    return value === undefined ? [] : [flag, String(value)];
+  });
   return {
     words: `${spec.config}-seed${spec.seed}-${shortHash(JSON.stringify(flags))}`,
-    argv: ['synth', ...flags],
+    // Asked or not, the bytes are the same.
+    argv: ['synth', ...flags, ...(spec.checkMemory === false ? ['--check-memory', 'off'] : [])],
     inputs: [],
     told: 'writing the synthetic model',
     where: 'model.synth',

@@ -87,7 +87,7 @@ export function costColumns(verdict: Verdict): Column[] {
         ]
       : []),
     ...(some(({ binds }) => binds)
-      ? [left('binds', ({ binds }) => (binds === 'host memory' ? 'host' : (binds ?? NOT_KNOWN)))]
+      ? [left('binds', ({ binds }) => (binds ?? NOT_KNOWN).replace(/ memory$/, ''))]
       : []),
     ...(some(({ joulesPerToken }) => joulesPerToken)
       ? [right('J/token ≈', (row) => number(row.joulesPerToken ?? null))]

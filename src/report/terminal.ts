@@ -36,14 +36,17 @@ export function terminalReport(plan: Plan, verdict: Verdict, look: Look): string
 
 export function summary(plan: Plan, verdict: Verdict): string[] {
   const done = verdict.runs.filter((run) => run.status === 'ok').length;
-  const { memoryReadBytesPerSec: memory, fileReadBytesPerSec: file } = verdict.ceilings;
+  const { ceilings } = verdict;
+  const { deviceCopyBytesPerSec: copy, toDeviceBytesPerSec: toDevice } = ceilings;
   return [
     `device ${verdict.device ?? 'n/a'}`,
     ...(verdict.subject === undefined ? [] : [verdict.subject]),
     `${plural(plan.blocks, 'block')}, ${plan.orderKind} order`,
     `${done} of ${plural(verdict.runs.length, 'run')}`,
-    `memory ${gigabytesPerSecond(memory)}`,
-    `file ${gigabytesPerSecond(file)}`,
+    `memory ${gigabytesPerSecond(ceilings.memoryReadBytesPerSec)}`,
+    `file ${gigabytesPerSecond(ceilings.fileReadBytesPerSec)}`,
+    ...(copy === undefined ? [] : [`device memory ${gigabytesPerSecond(copy)} copied`]),
+    ...(toDevice === undefined ? [] : [`to device ${gigabytesPerSecond(toDevice)}`]),
   ];
 }
 

@@ -1,4 +1,4 @@
-// Owns the ceilings of a session: what this machine's memory and disk can do at best, measured by the bandwidth probe in the same
+// Owns the ceilings of a session: what this machine's memory, disk and GPU can do at best, measured by the bandwidth probe in the same
 // session as the runs. Without a probe they are unknown.
 
 import { existsSync } from 'node:fs';
@@ -6,6 +6,8 @@ import path from 'node:path';
 import { execa } from 'execa';
 import { z } from 'zod';
 import type { JournalEvent } from '../core/records/journal.ts';
+import type { PlannedArm } from '../core/records/plan.ts';
+import { presetOf } from '../engines/build.ts';
 import { type Clock, utcOf } from '../machine/clock.ts';
 import type { EngineDescriptor } from '../schema/descriptor.ts';
 
@@ -13,16 +15,28 @@ export interface Probe {
   readonly program: string;
   /** Also measures reading this file past the page cache. */
   readonly file: string | null;
+  /** Also measures this device's memory, and what reaches it from the host's. */
+  readonly device: string | null;
 }
 
 const PROBE = 'rota-probe';
 const TIMEOUT_MS = 120_000;
 
-/** A bundled engine is built together with the probe; for others there is none. */
-export function findProbe(descriptor: EngineDescriptor, root: string, model: string): Probe | null {
-  if (!descriptor.bundled || descriptor.build === undefined) return null;
-  const program = path.join(root, 'native', 'build', descriptor.build.preset, 'bin', PROBE);
-  return existsSync(program) ? { program, file: existsSync(model) ? model : null } : null;
+/** A bundled engine is built together with the probe; for others there is none. Of several devices the first is measured. */
+export function findProbe(
+  descriptor: EngineDescriptor,
+  root: string,
+  arms: readonly Pick<PlannedArm, 'model' | 'knobs'>[],
+): Probe | null {
+  const { bundled, build } = descriptor;
+  const usual = presetOf(descriptor, {});
+  const arm = arms.find(({ knobs }) => presetOf(descriptor, knobs) !== usual) ?? arms[0];
+  if (!bundled || build === undefined || arm === undefined) return null;
+  const preset = presetOf(descriptor, arm.knobs);
+  const program = path.join(root, 'native', 'build', preset, 'bin', PROBE);
+  if (!existsSync(program)) return null;
+  const device = preset === usual ? null : String(arm.knobs[build.presetBy?.knob ?? '']);
+  return { program, file: existsSync(arm.model) ? arm.model : null, device };
 }
 
 const rate = z.number().positive();
@@ -31,6 +45,7 @@ const rate = z.number().positive();
 const probeReport = z.object({
   memory: z.object({ best_bytes_per_s: rate }),
   file: z.object({ best_bytes_per_s: rate, direct: z.boolean() }).optional(),
+  device: z.object({ copy_bytes_per_s: rate, from_host_bytes_per_s: rate }).optional(),
 });
 
 export type CeilingEvent = Extract<JournalEvent, { type: 'ceiling' }>;
@@ -47,7 +62,11 @@ export async function measureCeiling(
   const unknown = { memoryReadBytesPerSec: null, fileReadBytesPerSec: null };
   const event = { type: 'ceiling', utc: utcOf(how.clock), when } as const;
   if (probe === null) return { ...event, ...unknown, raw: 'there is no probe for this engine' };
-  const args = ['--json', ...(probe.file === null ? [] : ['--file', probe.file])];
+  const args = [
+    '--json',
+    ...(probe.file === null ? [] : ['--file', probe.file]),
+    ...(probe.device === null ? [] : ['--device', probe.device]),
+  ];
   const result = await execa(probe.program, args, {
     reject: false,
     timeout: TIMEOUT_MS,
@@ -58,12 +77,18 @@ export async function measureCeiling(
   how.signal.throwIfAborted();
   try {
     const raw: unknown = JSON.parse(result.stdout);
-    const { memory, file } = probeReport.parse(raw);
+    const { memory, file, device } = probeReport.parse(raw);
     return {
       ...event,
       memoryReadBytesPerSec: memory.best_bytes_per_s,
       // Read through the page cache it is memory that was measured, not the disk.
       fileReadBytesPerSec: file?.direct === true ? file.best_bytes_per_s : null,
+      ...(device === undefined
+        ? {}
+        : {
+            deviceCopyBytesPerSec: device.copy_bytes_per_s,
+            toDeviceBytesPerSec: device.from_host_bytes_per_s,
+          }),
       raw,
     };
   } catch {

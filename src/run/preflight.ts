@@ -4,6 +4,7 @@ import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import path from 'node:path';
 import { EngineError, UserError } from '../core/errors.ts';
 import type { OnTrip, Plan } from '../core/records/plan.ts';
+import { buildCommand } from '../engines/build.ts';
 import { type Environment, inheritedNotice } from '../engines/environment.ts';
 import type { Clock } from '../machine/clock.ts';
 import { loadBetween } from '../machine/load-between.ts';
@@ -32,13 +33,16 @@ function missingProgram(program: string): boolean {
 }
 
 /** Throws the first thing that would make every run fail. */
-export function checkNeeds(plan: Plan, results: string): void {
+export function checkNeeds(
+  plan: Plan,
+  results: string,
+  descriptorOf: (engine: string) => EngineDescriptor,
+): void {
   for (const arm of plan.arms) {
     for (const program of new Set([arm.argv[0] ?? '', ...binariesOf(arm.argv)])) {
       if (!missingProgram(program)) continue;
-      throw new EngineError(`${program} is missing or not executable: rota build ${arm.engine}`, {
-        phase: 'preflight',
-      });
+      const remedy = buildCommand(descriptorOf(arm.engine), arm.knobs);
+      throw new EngineError(`${program} is missing or not executable: ${remedy}`, { phase: 'preflight' });
     }
     if (!existsSync(arm.model)) {
       throw new UserError('no such model', { where: arm.model, hint: `arm ${arm.name} would serve it` });

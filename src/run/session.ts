@@ -178,7 +178,7 @@ async function recordSession(options: SessionOptions, held: Omit<Held, 'gpus'>):
 export async function runSession(options: SessionOptions): Promise<SessionOutcome> {
   const clock = options.clock ?? systemClock;
   const plan = readPlan(options.folder);
-  checkNeeds(plan, options.folder.path);
+  checkNeeds(plan, options.folder.path, options.descriptorOf);
   const running: SessionContext['running'] = { session: null };
   const exit = options.exit ?? process.exit;
   using interrupts = listenForInterrupts((second) => {

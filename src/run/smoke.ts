@@ -93,7 +93,7 @@ async function smokeArm(
 /** Throws Interrupted on Ctrl-C, after the engine was stopped. */
 export async function smoke(options: SmokeOptions): Promise<SmokeResult[]> {
   const clock = options.clock ?? systemClock;
-  checkNeeds(options.plan, options.logFolder);
+  checkNeeds(options.plan, options.logFolder, options.descriptorOf);
   for (const line of inheritedNotices(options.plan, options.descriptorOf)) options.onNotice?.(line);
   const exitNow = (second: Interrupted): void => process.exit(second.exitCode);
   using interrupts = listenForInterrupts(exitNow);

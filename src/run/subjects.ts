@@ -67,7 +67,7 @@ export async function findBackground(options: SubjectOptions): Promise<Subject |
   return {
     descriptor: background.descriptor,
     model,
-    binary: binaryPath(background.descriptor, root),
+    binary: binaryPath(background.descriptor, root, background.knobs),
     overrides: [],
   };
 }
@@ -95,11 +95,13 @@ async function findProgram(
   descriptor: EngineDescriptor,
 ): Promise<Program> {
   const other = complete.protocol.arms[arm]?.override?.build;
-  if (other === undefined) return { binary: binaryPath(descriptor, root), words: [] };
+  const knobs = complete.arms[arm] ?? {};
+  const usual = binaryPath(descriptor, root, knobs);
+  if (other === undefined) return { binary: usual, words: [] };
   const where = (key: string): string => complete.source.where(['arms', arm, OVERRIDE, 'build', key]);
   if ('ref' in other) {
     const build = await resolveRef(root, other.ref, where('ref'));
-    const binary = commitBinary(descriptor, root, build);
+    const binary = commitBinary(descriptor, root, build, knobs);
     const commit = build.commit.slice(0, 12);
     return { binary, build, words: [`build ${other.ref === commit ? commit : `${other.ref} (${commit})`}`] };
   }
@@ -110,18 +112,18 @@ async function findProgram(
       hint: `arm ${arm} would run ${binary}`,
     });
   }
-  return { binary, words: binary === binaryPath(descriptor, root) ? [] : [`build ${other.binary}`] };
+  return { binary, words: binary === usual ? [] : [`build ${other.binary}`] };
 }
 
 function modelWord(model: ProtocolModel): string {
   if ('path' in model) return model.path;
   if ('bundled' in model) return `${model.bundled}${model.form === 'teacher' ? ':teacher' : ''}`;
-  const { config, seed, expertFormat, denseFormat, layout } = model.synth;
-  return [
-    `synth:${config}:${seed}${expertFormat === undefined ? '' : `:${expertFormat}`}`,
-    ...(denseFormat === undefined ? [] : [`dense ${denseFormat}`]),
-    ...(layout === undefined ? [] : [`layout ${layout}`]),
-  ].join(' ');
+  const { config, seed, expertFormat, checkMemory: _, ...others } = model.synth;
+  const head = `synth:${config}:${seed}${expertFormat === undefined ? '' : `:${expertFormat}`}`;
+  // denseFormat: "dense mxfp8"; hotExperts: "hot experts 0.2".
+  const word = (key: string): string =>
+    key.replace(/Format$/, '').replace(/[A-Z]/, (big) => ` ${big.toLowerCase()}`);
+  return [head, ...Object.entries(others).map(([key, value]) => `${word(key)} ${value}`)].join(' ');
 }
 
 function samplingWords({ temperature, topP, seed }: Partial<Sampling>): string[] {
@@ -142,10 +144,11 @@ export async function ensureBuilds(
     readonly signal?: AbortSignal | undefined;
   },
 ): Promise<void> {
-  for (const { engine, build } of plan.arms) {
+  for (const { engine, build, knobs } of plan.arms) {
     if (build === undefined) continue;
     const { ref } = build;
     await ensureCommitBuild(how.descriptorOf(engine), how.root, build, {
+      knobs,
       onProgress: (progress) => how.onProgress({ ...progress, ref }),
       signal: how.signal,
     });

@@ -9,12 +9,19 @@ import { OVERRIDE } from './override.ts';
 import { validate } from './validate.ts';
 import { parseYaml, type YamlSource } from './yaml-source.ts';
 
+export interface EngineBuild {
+  readonly preset: string;
+  readonly targets: readonly string[];
+  /** Arms whose knob has a value that the pattern matches run the programs of the preset that its group is. */
+  readonly presetBy?: { readonly knob: string; readonly pattern: string };
+}
+
 export interface EngineDescriptor {
   readonly name: string;
   readonly summary: string;
   readonly bundled: boolean;
-  readonly build?: { readonly preset: string; readonly targets: readonly string[] };
-  /** Relative to the project's root. */
+  readonly build?: EngineBuild;
+  /** Relative to the project's root; `{preset}` is the one of the build. */
   readonly binary?: string;
   /** With the placeholders {binary} and {model}. The knobs' flags follow it. */
   readonly command: readonly string[];
@@ -151,7 +158,13 @@ const descriptorShape = z
     name: z.string().regex(/^[a-z][a-z0-9-]*$/, 'an engine is named in lower case with dashes'),
     summary: text,
     bundled: z.boolean().default(false),
-    build: z.strictObject({ preset: text, targets: z.array(text).min(1) }).exactOptional(),
+    build: z
+      .strictObject({
+        preset: text,
+        targets: z.array(text).min(1),
+        presetBy: z.strictObject({ knob: text, pattern: text }).exactOptional(),
+      })
+      .exactOptional(),
     binary: text.exactOptional(),
     command: z.array(text).min(1),
     transport: z.enum(['stdio']),
@@ -191,7 +204,7 @@ function descriptorContradictions(descriptor: EngineDescriptor): [(string | numb
   }
   if (descriptor.bundled && descriptor.build === undefined)
     found.push([['bundled'], 'a bundled engine needs build']);
-  found.push(...ledgerProblems(descriptor));
+  found.push(...ledgerProblems(descriptor), ...presetProblems(descriptor));
   const owners = new Map<string, string>();
   for (const [name, spec] of Object.entries(descriptor.knobs)) {
     if (name === OVERRIDE) found.push([['knobs', name], 'the word of an arm for what is no knob']);
@@ -215,6 +228,27 @@ function descriptorContradictions(descriptor: EngineDescriptor): [(string | numb
   }
   for (const [path, message] of aliasContradictions(descriptor.knobs))
     found.push([['knobs', ...path], message]);
+  return found;
+}
+
+function presetProblems({ binary = '', build, knobs }: EngineDescriptor): [string[], string][] {
+  const found: [string[], string][] = [];
+  for (const name of placeholdersOf([binary])) {
+    if (name !== 'preset' || build === undefined)
+      found.push([
+        ['binary'],
+        `the placeholder {${name}} has no value; only {preset}, with build, has one here`,
+      ]);
+  }
+  if (build?.presetBy === undefined) return found;
+  const { knob, pattern } = build.presetBy;
+  if (!Object.hasOwn(knobs, knob)) found.push([['build', 'presetBy', 'knob'], `"${knob}" is no knob`]);
+  if (groupsOf(pattern) !== 1) {
+    const message = 'not a regular expression with one group, which is the preset';
+    found.push([['build', 'presetBy', 'pattern'], message]);
+  }
+  if (!binary.includes('{preset}'))
+    found.push([['binary'], 'holds no {preset}, so every preset would have the same program']);
   return found;
 }
 

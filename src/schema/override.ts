@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Sampling } from '../core/records/plan.ts';
 
 const LAYOUTS = ['ours', 'a', 'b'] as const;
+const VALUES = ['normal', 'grid', 'random'] as const;
 const BUNDLED = ['mini'] as const;
 const FORMS = ['few-bit', 'teacher'] as const;
 
@@ -12,6 +13,16 @@ export interface SynthModel {
   readonly seed: number;
   readonly expertFormat?: string;
   readonly denseFormat?: string;
+  readonly engramFormat?: string;
+  /** The first so many alone. */
+  readonly layers?: number;
+  readonly engramRows?: number;
+  /** Routers want this share of the experts for that share of the lookups. */
+  readonly hotExperts?: number;
+  readonly hotLookups?: number;
+  readonly values?: (typeof VALUES)[number];
+  /** False: the memory is not asked whether a file on a tmpfs has room, for machines where it grows as it is used. */
+  readonly checkMemory?: boolean;
   /** Whose names and keys the file has: ours, or those of family a or b. */
   readonly layout?: (typeof LAYOUTS)[number];
 }
@@ -39,12 +50,21 @@ export const OVERRIDE = 'override';
 
 const text = z.string().min(1);
 const seed = z.int().min(0);
+const count = z.int().min(1);
+const share = z.number().min(0).max(1);
 
 const synth = z.strictObject({
   config: text,
   seed,
   expertFormat: text.exactOptional(),
   denseFormat: text.exactOptional(),
+  engramFormat: text.exactOptional(),
+  layers: count.exactOptional(),
+  engramRows: count.exactOptional(),
+  hotExperts: share.exactOptional(),
+  hotLookups: share.exactOptional(),
+  values: z.enum(VALUES).exactOptional(),
+  checkMemory: z.boolean().exactOptional(),
   layout: z.enum(LAYOUTS).exactOptional(),
 });
 

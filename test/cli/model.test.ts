@@ -75,12 +75,13 @@ describe('rota ask on the strata engine', () => {
     const { exitCode, stderr } = await ask('--max-new', '12', '--ignore-eos', '-k', 'threads=1');
     expect(exitCode).toBe(0);
     expect(stderr).toMatch(
-      /^12 tokens \(length\) \| \d+\.\d\d tok\/s \| .* lookups: \d+ hit, 0 pcie, \d+ cpu, \d+ file, 0 skipped$/,
+      /^12 tokens \(length\) \| \d+\.\d\d tok\/s \| .* lookups: \d+ hit, 0 pcie, \d+ cpu, \d+ file, 0 skipped \| synthetic subject: speed only$/,
     );
-    const { ids, counters } = JSON.parse(
+    const { ids, counters, subject } = JSON.parse(
       (await ask('--max-new', '12', '--ignore-eos', '-k', 'threads=2', '--json')).stdout,
     );
     expect(ids).toHaveLength(12);
+    expect(subject).toBe('synthetic subject: speed only');
     const { hit, pcie, cpu, file, skipped } = counters.bySource;
     expect(hit + pcie + cpu + file + skipped).toBe(counters.lookups);
     expect(stderr).toContain(`lookups: ${hit} hit, ${pcie} pcie, ${cpu} cpu, ${file} file`);

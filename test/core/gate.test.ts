@@ -5,6 +5,8 @@ import { type GateSide, gateSide } from '../../src/core/gate/subject.ts';
 import { createRng } from '../../src/core/rng.ts';
 import { annotation, SUMMARY_BYTES, stepSummary } from '../../src/report/gate/github.ts';
 import { gateJunit, xml } from '../../src/report/gate/junit.ts';
+import { gateMarkdown, gateReport } from '../../src/report/gate/text.ts';
+import { NO_PAINT } from '../../src/report/paint.ts';
 import { normal as normalOf } from '../calibrate/noise.ts';
 import { makeRecord, type RecordOptions, verdictOf } from './verdict/record.ts';
 
@@ -206,4 +208,13 @@ test('a machine that was slower itself is named beside the rate, and decides not
   expect(evening?.text).toMatch(
     /; the machine itself took other times for the calibration loop than in the baseline: arithmetic 1\.12×$/,
   );
+});
+
+test('what may be concluded of the weights stands in every form but the line for machines', () => {
+  const subject = 'synthetic subject: speed only';
+  const finding = gated({ subject: () => subject });
+  expect(finding.subject).toBe(subject);
+  expect(gateReport(finding, { paint: NO_PAINT, ascii: false, width: 100 })).toContain(`\n\n${subject}\n\n`);
+  expect(gateMarkdown(finding)).toContain(`\n\n${subject}\n\n`);
+  expect(gated({})).not.toHaveProperty('subject');
 });

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { EngineError } from '../../src/core/errors.ts';
-import { type BuildProgress, buildEngine } from '../../src/engines/build.ts';
+import { type BuildProgress, binaryPath, buildEngine, presetOf } from '../../src/engines/build.ts';
 import { parseDescriptor } from '../../src/schema/descriptor.ts';
 import { processesNaming } from '../cli/helpers/signalled.ts';
 import { temporaryFolder } from './helpers/fake.ts';
@@ -24,15 +24,15 @@ counting: {file: disjoint, unit: lookup}
   'toy.yaml',
 );
 
-function project(root: string, commands: string): void {
+function project(root: string, commands: string, preset = 'host'): void {
   const native = path.join(root, 'native');
   mkdirSync(native, { recursive: true });
   writeFileSync(
     path.join(native, 'CMakePresets.json'),
     JSON.stringify({
       version: 3,
-      configurePresets: [{ name: 'host', binaryDir: `${native}/build/host` }],
-      buildPresets: [{ name: 'host', configurePreset: 'host' }],
+      configurePresets: [{ name: preset, binaryDir: `${native}/build/${preset}` }],
+      buildPresets: [{ name: preset, configurePreset: preset }],
     }),
   );
   const head = 'cmake_minimum_required(VERSION 3.22)\nproject(toy NONE)\n';
@@ -115,4 +115,18 @@ test('an engine without a build', async () => {
   await expect(buildEngine({ descriptor: foreign, root: '/nowhere' })).rejects.toThrow(
     'toy has nothing to build',
   );
+});
+
+test('another preset is built where its programs belong', async () => {
+  using folder = temporaryFolder();
+  project(folder.path, WORKS, 'gpu');
+  const presetBy = { knob: 'on', pattern: '^(gpu):' };
+  const build = { preset: 'host', targets: ['toy'], presetBy };
+  const both = { ...descriptor, build, binary: 'native/build/{preset}/toy' };
+  const { binary } = await buildEngine({ descriptor: both, root: folder.path, preset: 'gpu' });
+  expect(binary).toBe(path.join(folder.path, 'native/build/gpu/toy'));
+  expect(existsSync(binary)).toBe(true);
+  expect(binaryPath(both, folder.path, { on: 'gpu:0' })).toBe(binary);
+  expect(presetOf(both, { on: 'host' })).toBe('host');
+  expect(presetOf(both, {})).toBe('host');
 });

@@ -29,7 +29,7 @@ function app(monotonicMs: number, uuid: string, pid: number | null, mib: number)
 }
 
 const stretch = { fromMs: 100, toMs: 300, periodMs: 100 };
-const own = { own: new Set([7]), background: new Set([9]) };
+const own = { own: new Set([7]), background: new Set([9]), here: new Set([7, 8, 9]) };
 
 test('means over the stretch; the newest word of each process; cards by name', () => {
   const samples = [
@@ -98,4 +98,14 @@ test('what throttled it at any time of the stretch; not known where no row tells
   ]);
   expect(seen(row(50, ['power cap']), row(150, []))).toEqual([]);
   expect(seen(row(150, null))).toBeUndefined();
+});
+
+test.each([
+  ['none of them is here', [8001, 8002], null],
+  ['the engine is listed: what is not here has ended', [7, 8001], 200 * MIB],
+  ['all are here, the engine is not on the card', [8], 200 * MIB],
+])('pids of another system say nothing about whose memory it is: %s', (_, pids, foreign) => {
+  const apps = pids.map((pid) => app(200, 'GPU-a', pid, 200));
+  const [load] = gpuLoads([sample(200, 'GPU-a', 90, 400)], apps, own, stretch) ?? [];
+  expect(load?.foreignMemoryBytes).toBe(foreign);
 });

@@ -135,6 +135,25 @@ it('passes on each word of the model, and each has a file of its own', async () 
   expect(shown).toContain('\nfamily a\n');
 });
 
+it('makes a part of a model with a rank of its experts beside it', async () => {
+  const real = join(bin, 'rota-model');
+  const words = { config: 'mini-xs', seed: 1, layers: 2, hotExperts: 0.25, hotLookups: 0.8 };
+  const path = await ensureModel({ synth: words }, { tool: real, folder: folder(), root });
+  const { config } = JSON.parse(execFileSync(real, ['inspect', path, '--json'], { encoding: 'utf8' }));
+  expect(config.layers).toBe(2);
+  const [head, ...lines] = readFileSync(path.replace(/gguf$/, 'rank'), 'utf8').trimEnd().split('\n');
+  expect(head).toContain('the order of the router');
+  expect(new Set(lines.map((line) => line.split(' ')[0]))).toEqual(new Set(['0', '1']));
+});
+
+it('does not name a model by whether the memory was asked for room', async () => {
+  const program = tool('exit 0');
+  const asked = synthRecipe(spec);
+  const unasked = synthRecipe({ ...spec, checkMemory: false });
+  expect(await modelName(unasked, program)).toBe(await modelName(asked, program));
+  expect([asked.argv.at(-1), ...unasked.argv.slice(-2)]).toEqual(['mixed', '--check-memory', 'off']);
+});
+
 /** A project folder with a bundled model's files. */
 function project(weights: string, ids: string): string {
   const mini = join(root, 'native', 'models', 'mini');

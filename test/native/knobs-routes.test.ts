@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { bin, type Json, Strata } from './helpers/strata.ts';
+import { bin, type Json, runStrata, Strata, synthesise } from './helpers/strata.ts';
 import { BODIES, DRAFTED, expectExact, lookups, type Played, play, QUARTERS, sum } from './helpers/tiers.ts';
 import { withModel } from './helpers/workspace.ts';
 
@@ -123,6 +123,17 @@ describe('knob: rank', () => {
     expect(base.ready.rank).toEqual({ order: 'index' });
     expect(ready.rank).toEqual({ order: 'file', file: rank, sha256 });
     expect(engine.stderr).toContain(`; experts in the order of ${rank} (sha256 ${sha256})\n`);
+  });
+
+  test('beside names the file that lies beside the model, and one that is not there is named', async () => {
+    const hot = synthesise(folder.path, 'mini-xs2', '--hot-experts', '0.4', '--hot-lookups', '0.6');
+    const { ready } = await play(hot, STILL, '--rank', 'beside');
+    expect(ready.rank).toMatchObject({ order: 'file', file: hot.replace(/gguf$/, 'rank') });
+    const { code, stderr } = runStrata(['--model', model, ...STILL, '--rank', 'beside']);
+    expect([code, stderr]).toEqual([
+      2,
+      `rota-strata: --rank: ${model.replace(/gguf$/, 'rank')}: cannot open: No such file or directory\n`,
+    ]);
   });
 
   test('counts the rows it is asked for', () => {

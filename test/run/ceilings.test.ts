@@ -10,11 +10,11 @@ import { parseDescriptor } from '../../src/schema/descriptor.ts';
 import { temporaryFolder } from '../engines/helpers/fake.ts';
 
 /** A probe that runs the lines of a shell script. */
-function probeOf(folder: string, script: string): { program: string; file: string } {
+function probeOf(folder: string, script: string): { program: string; file: string; device: null } {
   const program = path.join(folder, 'rota-probe');
   writeFileSync(program, `#!/bin/sh\n${script}\n`);
   chmodSync(program, 0o755);
-  return { program, file: '/models/m.gguf' };
+  return { program, file: '/models/m.gguf', device: null };
 }
 
 const how = { clock: systemClock, env: {}, signal: new AbortController().signal };
@@ -49,6 +49,15 @@ test('the probe is told which file to read', async () => {
   const bare = await measureCeiling({ ...probe, file: null }, 'after', how);
   expect(bare.raw).toHaveProperty('argv', '--json');
   expect(bare.fileReadBytesPerSec).toBeNull();
+});
+
+test('a device of its own is measured with the rest', async () => {
+  using folder = temporaryFolder();
+  const device = '\\"device\\":{\\"copy_bytes_per_s\\":4.2e12,\\"from_host_bytes_per_s\\":5.5e10}';
+  const echo = `echo "{\\"memory\\":{\\"best_bytes_per_s\\":1},${device},\\"argv\\":\\"$*\\"}"`;
+  const event = await measureCeiling({ ...probeOf(folder.path, echo), device: 'cuda:1' }, 'before', how);
+  expect(event).toMatchObject({ deviceCopyBytesPerSec: 4.2e12, toDeviceBytesPerSec: 5.5e10 });
+  expect(event.raw).toHaveProperty('argv', '--json --file /models/m.gguf --device cuda:1');
 });
 
 test.each([
@@ -88,27 +97,39 @@ test('Ctrl-C ends the probe too', async () => {
   await expect(slow).rejects.toThrow('interrupted by SIGINT');
 });
 
-test('the probe of a bundled engine lies beside it; other engines have none', () => {
+test('the probe of a bundled engine lies beside the programs of its arms; other engines have none', () => {
   using folder = temporaryFolder();
   const { descriptor } = parseDescriptor(
     `name: toy
 summary: x
 bundled: true
-build: {preset: host, targets: [toy]}
+build: {preset: host, targets: [toy], presetBy: {knob: device, pattern: '^(cuda):'}}
+binary: native/build/{preset}/bin/toy
 command: [toy, '{model}']
 transport: stdio
 dialect: rota
 tokenIds: true
 counting: {file: disjoint, unit: lookup}
+knobs:
+  device: {type: string, flag: --device, effect: exact, summary: s}
 `,
     'toy.yaml',
   );
-  expect(findProbe(descriptor, folder.path, '/none')).toBeNull();
-  const bin = path.join(folder.path, 'native', 'build', 'host', 'bin');
-  mkdirSync(bin, { recursive: true });
-  probeOf(bin, 'exit 0');
-  const program = path.join(bin, 'rota-probe');
-  expect(findProbe(descriptor, folder.path, '/none')).toEqual({ program, file: null });
-  expect(findProbe(descriptor, folder.path, program)).toEqual({ program, file: program });
-  expect(findProbe({ ...descriptor, bundled: false }, folder.path, program)).toBeNull();
+  const find = (...devices: string[]) => {
+    const knobs = (device: string) => (device === '' ? {} : { device });
+    const arms = devices.map((device) => ({ model: '/none', knobs: knobs(device) }));
+    return findProbe(descriptor, folder.path, arms);
+  };
+  expect(find('')).toBeNull();
+  const programs = ['host', 'cuda'].map((preset) => {
+    const bin = path.join(folder.path, 'native', 'build', preset, 'bin');
+    mkdirSync(bin, { recursive: true });
+    return probeOf(bin, 'exit 0').program;
+  });
+  const [host = '', cuda = ''] = programs;
+  expect(find('', 'host')).toEqual({ program: host, file: null, device: null });
+  expect(find('', 'cuda:2', 'cuda:3')).toEqual({ program: cuda, file: null, device: 'cuda:2' });
+  const arms = [{ model: host, knobs: {} }];
+  expect(findProbe(descriptor, folder.path, arms)).toEqual({ program: host, file: host, device: null });
+  expect(findProbe({ ...descriptor, bundled: false }, folder.path, arms)).toBeNull();
 });

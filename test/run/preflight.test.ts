@@ -8,13 +8,16 @@ import { checkNeeds, foreignLoadNow, inheritedNotices } from '../../src/run/pref
 import { temporaryFolder } from '../engines/helpers/fake.ts';
 import { fakeProtocol, preparedPlan } from './helpers/fake-session.ts';
 
+const descriptorOf = (folder: string) => () =>
+  fakeProtocol(folder, { a: {}, b: { rate: 9 } }).complete.descriptor;
+
 function planIn(folder: string): ReturnType<typeof preparedPlan> {
   return preparedPlan(fakeProtocol(folder, { a: {}, b: { rate: 9 } }));
 }
 
 test('all is there', () => {
   using folder = temporaryFolder();
-  expect(() => checkNeeds(planIn(folder.path), folder.path)).not.toThrow();
+  expect(() => checkNeeds(planIn(folder.path), folder.path, descriptorOf(folder.path))).not.toThrow();
 });
 
 test.each([
@@ -25,9 +28,20 @@ test.each([
   using folder = temporaryFolder();
   const plan = planIn(folder.path);
   const arms = plan.arms.map((arm) => ({ ...arm, argv }));
-  expect(() => checkNeeds({ ...plan, arms }, folder.path)).toThrow(EngineError);
-  expect(() => checkNeeds({ ...plan, arms }, folder.path)).toThrow(
+  expect(() => checkNeeds({ ...plan, arms }, folder.path, descriptorOf(folder.path))).toThrow(EngineError);
+  expect(() => checkNeeds({ ...plan, arms }, folder.path, descriptorOf(folder.path))).toThrow(
     `${program} is missing or not executable: rota build fake`,
+  );
+});
+
+test('a missing program of another preset is built by another command', () => {
+  using folder = temporaryFolder();
+  const plan = planIn(folder.path);
+  const arms = plan.arms.map((arm) => ({ ...arm, argv: ['/no/such/engine'], knobs: { on: 'cuda:0' } }));
+  const build = { preset: 'host', targets: [], presetBy: { knob: 'on', pattern: '^(cuda):' } };
+  const ofGpus = () => ({ ...descriptorOf(folder.path)(), build });
+  expect(() => checkNeeds({ ...plan, arms }, folder.path, ofGpus)).toThrow(
+    '/no/such/engine is missing or not executable: rota build fake --preset cuda',
   );
 });
 
@@ -36,7 +50,7 @@ test('a missing model is a mistake of the user', () => {
   const plan = planIn(folder.path);
   const model = path.join(folder.path, 'gone.gguf');
   const arms = plan.arms.map((arm) => ({ ...arm, model }));
-  expect(() => checkNeeds({ ...plan, arms }, folder.path)).toThrow(
+  expect(() => checkNeeds({ ...plan, arms }, folder.path, descriptorOf(folder.path))).toThrow(
     new UserError('no such model', { where: model, hint: 'arm a would serve it' }),
   );
 });

@@ -106,6 +106,24 @@ async function problem(work: () => Promise<unknown>, folder: string): Promise<st
   throw new Error('nothing was wrong');
 }
 
+test('an arm runs the programs of the preset that its knob asks for', async () => {
+  using folder = temporaryFolder();
+  const file = bench(
+    folder.path,
+    '  base: {}\n  gpu: {on: "cuda:1"}\n  other: {override: {build: {binary: bin/toy-2}}}',
+  );
+  const toy = TOY.replace('native/build/host/toy', 'native/build/{preset}/toy')
+    .replace('targets: [toy]', "targets: [toy], presetBy: {knob: on, pattern: '^(cuda):'}")
+    .concat('  on: {type: string, flag: --on, effect: rounding, summary: s}\n');
+  write(folder.path, { 'engines/toy.yaml': toy });
+  const complete = loadProtocol(file, path.join(folder.path, 'engines'));
+  const ensureModel = async () => 'm.gguf';
+  const found = await findSubjects({ complete, root: folder.path, ensureModel });
+  const programs = Object.values(found).map(({ binary }) => path.relative(folder.path, binary ?? ''));
+  expect(programs).toEqual(['native/build/host/toy', 'native/build/cuda/toy', 'bin/toy-2']);
+  expect(found['gpu']?.overrides).toEqual([]);
+});
+
 test('every kind of override is in the plan, in the command and in words', async () => {
   using folder = temporaryFolder();
   const { arms, ...rest } = await plan(

@@ -238,3 +238,31 @@ test('protocol: a background is either a command or an engine, beside blocks tha
     ]
   `);
 });
+
+test('descriptor: a preset by a knob needs the knob, a group and a place in the path', () => {
+  const to = (by: string) => `build: {preset: host, targets: [rota-strata], presetBy: ${by}}`;
+  const from = 'build: {preset: host, targets: [rota-strata]}';
+  expect(descriptor(from, to("{knob: device, pattern: 'cuda'}"))).toMatchInlineSnapshot(`
+    "engines/strata.yaml:5:64: build.presetBy.knob: "device" is no knob
+    engines/strata.yaml:5:81: build.presetBy.pattern: not a regular expression with one group, which is the preset
+    engines/strata.yaml:6:9: binary: holds no {preset}, so every preset would have the same program"
+  `);
+  expect(descriptor('binary: bin/', 'binary: bin/{presets}/')).toMatchInlineSnapshot(
+    `"engines/strata.yaml:6:9: binary: the placeholder {presets} has no value; only {preset}, with build, has one here"`,
+  );
+});
+
+test('protocol: what a synthetic model is made of', () => {
+  const from = 'config: mini-s, seed: 1';
+  expect(protocol(from, `${from}, layer: 3`)).toMatchInlineSnapshot(
+    `"p.yaml:3:42: model.synth.layer: unknown key; did you mean "layers"?"`,
+  );
+  expect(
+    protocol(from, `${from}, layers: 0, hotExperts: 2, values: big, checkMemory: off`),
+  ).toMatchInlineSnapshot(`
+    "p.yaml:3:50: model.synth.layers: must be at least 1, got 0
+    p.yaml:3:65: model.synth.hotExperts: must be at most 1, got 2
+    p.yaml:3:76: model.synth.values: unknown value "big"; valid: normal, grid, random
+    p.yaml:3:94: model.synth.checkMemory: expected true or false, got "off""
+  `);
+});

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <functional>
 
-#include "bench/cuda/device_copy.cuh"
 #include "bench/spread.h"
 #include "device/cuda/cuda_stream.cuh"
+#include "device/cuda/device_copy.cuh"
 #include "device/cuda/linear.cuh"
 #include "device/cuda/matrix_layout.cuh"
 #include "formats/random_blocks.h"

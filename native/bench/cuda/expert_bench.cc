@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/rng.h"
-#include "bench/cuda/device_copy.cuh"
+#include "device/cuda/device_copy.cuh"
 #include "device/cuda/expert_kernels.cuh"
 
 namespace rota {

@@ -4,10 +4,11 @@
 #include <array>
 #include <climits>
 
-#include "engines/device_choice.h"
+#include "device/device_choice.h"
 #include "engines/strata/drafting_flags.h"
 #include "engines/strata/flag_setters.h"
 #include "engines/strata/tier_flags.h"
+#include "model/weight_source.h"
 
 namespace rota {
 
@@ -124,6 +125,7 @@ Result<ParsedOptions> parse_strata_options(std::span<const char* const> argument
   o.environment_notes = bare_names_set(environment);
   if (o.model.empty())
     return Status(Code::kUsage, "--model PATH is missing (--help shows an example)");
+  if (o.rank_file == "beside") o.rank_file = rank_path(o.model);
   if (o.draft_corrupt > 0 && o.draft_oracle.empty()) {
     return Status(Code::kUsage, "--draft-corrupt needs --draft-oracle FILE");
   }

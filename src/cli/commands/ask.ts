@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
 import { EngineError, UserError } from '../../core/errors.ts';
-import type { GenerateRequest, GenerateResult } from '../../core/records/answer.ts';
+import type { EngineReady, GenerateRequest, GenerateResult } from '../../core/records/answer.ts';
 import { binaryPath } from '../../engines/build.ts';
 import { inheritedNotice } from '../../engines/environment.ts';
 import { startGuard } from '../../engines/guard.ts';
@@ -76,7 +76,7 @@ async function ask(context: Context, engine: string, text: string, options: AskO
   if (inherited !== null) context.tell(`note: ${inherited}\n`);
   const model = await makeModel(context, modelArgument(options.model));
   const tokenizer = await openTokenizer(model);
-  const binary = binaryPath(descriptor, context.root) ?? undefined;
+  const binary = binaryPath(descriptor, context.root, knobs) ?? undefined;
   const command = resolveCommand(descriptor, knobs, { model, binary });
   const logFolder = mkdtempSync(join(tmpdir(), 'rota-ask-'));
   const removeLog = (): void => rmSync(logFolder, { recursive: true, force: true });
@@ -85,8 +85,13 @@ async function ask(context: Context, engine: string, text: string, options: AskO
   const talk = { descriptor, command, logFolder, share: options.shareMachine === true };
   try {
     await interruptible((signal) =>
-      withEngine(context, { ...talk, signal }, (session) =>
-        answer(context, { session, tokenizer, signal }, requestOf(tokenizer, text, options), options),
+      withEngine(context, { ...talk, signal }, (session, { subject }) =>
+        answer(
+          context,
+          { session, subject, tokenizer, signal },
+          requestOf(tokenizer, text, options),
+          options,
+        ),
       ),
     );
   } catch (error) {
@@ -111,7 +116,7 @@ interface Talk {
 async function withEngine(
   context: Context,
   { descriptor, command, logFolder, share: shares, signal }: Talk,
-  work: (session: EngineSession) => Promise<void>,
+  work: (session: EngineSession, ready: EngineReady) => Promise<void>,
 ): Promise<void> {
   await using guard = await startGuard();
   using _lock = await lockMachine({
@@ -132,8 +137,8 @@ async function withEngine(
     clock: systemClock,
     onLoading: ({ bytes, total }) => live.show(`loading ${share(bytes, total)}`),
   });
-  await session.ready(signal).finally(live.clear);
-  await work(session);
+  const { ready } = await session.ready(signal).finally(live.clear);
+  await work(session, ready);
 }
 
 function share(bytes: number | null, total: number | null): string {
@@ -155,13 +160,15 @@ function requestOf(tokenizer: Tokenizer, text: string, options: AskOptions): Gen
 
 interface Conversation {
   readonly session: EngineSession;
+  /** What may be concluded, where that is not all. */
+  readonly subject: string | undefined;
   readonly tokenizer: Tokenizer;
   readonly signal: AbortSignal;
 }
 
 async function answer(
   context: Context,
-  { session, tokenizer, signal }: Conversation,
+  { session, subject, tokenizer, signal }: Conversation,
   request: GenerateRequest,
   { json }: AskOptions,
 ): Promise<void> {
@@ -177,15 +184,14 @@ async function answer(
   if (result.ids === null) throw new EngineError('the engine gave no token ids', { phase: 'generate' });
   if (json) {
     const text = tokenizer.decode(result.ids);
-    context.print(
-      `${JSON.stringify({ prompt: request.prompt, ...result, raw: undefined, text }, null, 2)}\n`,
-    );
+    const told = { prompt: request.prompt, subject, ...result, raw: undefined, text };
+    context.print(`${JSON.stringify(told, null, 2)}\n`);
     return;
   }
   // Some engines answer in one piece, whatever they are asked.
   show(result.ids.slice(streamed));
   print(`${stream.end()}\n`);
-  context.tell(`${counterLine(result)}\n`);
+  context.tell(`${counterLine(result)}${subject === undefined ? '' : ` | ${subject}`}\n`);
 }
 
 /** A model may say anything, escape sequences too; a terminal must not obey them. */

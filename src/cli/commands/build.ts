@@ -10,8 +10,9 @@ export function buildCommand(context: Context) {
   return new Command('build')
     .description('build bundled engines (all of them without a name)')
     .argument('[engine...]', 'names of engines')
-    .addHelpText('after', '\nExample:\n  rota build strata')
-    .action(async (names) => {
+    .option('--preset <name>', 'another preset of native/CMakePresets.json, such as cuda')
+    .addHelpText('after', '\nExample:\n  rota build strata --preset cuda')
+    .action(async (names, { preset }) => {
       const wanted = names.length > 0 ? names : engineNames(context.engines);
       const descriptors = wanted
         .map((name) => loadDescriptor(context.engines, name))
@@ -23,6 +24,7 @@ export function buildCommand(context: Context) {
             buildEngine({
               descriptor,
               root: context.root,
+              preset,
               signal,
               onProgress: ({ step, line }) => live.show(`${descriptor.name}: ${step} ${line ?? ''}`),
             }),

@@ -149,12 +149,11 @@ async function prepare(context: Context, engine: string, options: ScoreOptions):
   const model = await findModel(context, wanted);
   const isOther = 'model' in word;
   const referenceModel = isOther ? await findModel(context, word.model) : model;
-  const binary = binaryPath(descriptor, context.root) ?? undefined;
   const subjectOf = ({ name, knobs }: NamedKnobs, path: string): ScoreSubject => ({
     name,
     descriptor,
     model: path,
-    binary,
+    binary: binaryPath(descriptor, context.root, knobs) ?? undefined,
     knobs,
     lossy: turnedKnobs(descriptor.knobs, knobs, 'lossy'),
   });

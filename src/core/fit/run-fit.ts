@@ -39,14 +39,17 @@ export function fitArms(
     readonly bandwidths: Bandwidths;
   },
 ): ArmFit[] {
-  const { memoryReadBytesPerSec: cpu, fileReadBytesPerSec: file } = how.bandwidths;
+  const {
+    memoryReadBytesPerSec: cpu,
+    fileReadBytesPerSec: file,
+    toDeviceBytesPerSec: pcie = null,
+  } = how.bandwidths;
   return how.arms.map((arm) => {
     const own = runs.filter((run) => run.arm === arm);
     const all = own.flatMap(({ run, block, passes }) => passes.map((pass) => passOf(run, block, pass)));
     const usable = all.filter((pass): pass is Pass => pass !== null);
     const fit = fitPasses(usable, how.unit);
-    // Nothing measures the way to a device yet.
-    const links = fit === null ? [] : checkLinks(fit, usable, { pcie: null, file, cpu }, how.device);
+    const links = fit === null ? [] : checkLinks(fit, usable, { pcie, file, cpu }, how.device);
     return { arm, unusable: all.length - usable.length, fit, links };
   });
 }

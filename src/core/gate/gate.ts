@@ -35,6 +35,8 @@ export interface GateFinding {
   readonly run: string;
   readonly baseline: string;
   readonly margin: number;
+  /** What may be concluded of the weights, as the engine said it; absent: anything. */
+  readonly subject?: string;
   readonly checks: readonly GateCheck[];
 }
 
@@ -66,6 +68,7 @@ export function judgeGate(options: GateOptions): GateFinding {
     run: run.name,
     baseline: baseline.name,
     margin,
+    ...(run.verdict.subject === undefined ? {} : { subject: run.verdict.subject }),
     checks: checks.map(deepRounded),
   });
   const differences = keyDifferences(keyOf(run), keyOf(baseline));

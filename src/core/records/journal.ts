@@ -144,6 +144,10 @@ export type JournalEvent =
       readonly when: 'before' | 'after';
       readonly memoryReadBytesPerSec: number | null;
       readonly fileReadBytesPerSec: number | null;
+      /** Of the device's memory, read and written. Absent, as the next: no arm has a device of its own. */
+      readonly deviceCopyBytesPerSec?: number;
+      /** From the host's memory to the device's. */
+      readonly toDeviceBytesPerSec?: number;
       readonly raw: unknown;
     }
   | {

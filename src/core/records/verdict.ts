@@ -1,5 +1,6 @@
 // The verdict: derived from plan and journal, the same bytes each time. Data only.
 
+import type { Bandwidths, ChannelName } from '../roofline/ceiling.ts';
 import type { Lookups } from './answer.ts';
 import type { PassCauses } from './causes.ts';
 import type { Decision, ForeignProgram, GpuThrottle } from './journal.ts';
@@ -131,7 +132,7 @@ export interface ArmClassVerdict {
   readonly fileBytesPerToken?: number | null;
   readonly ceilingTokPerSec: number | null;
   /** The channel whose bytes take longest. Absent: no ceiling. */
-  readonly binds?: 'host memory' | 'file';
+  readonly binds?: ChannelName;
   /** tokPerSec / ceilingTokPerSec */
   readonly ceilingShare: number | null;
   readonly lookups: Lookups & { readonly total: number | null };
@@ -281,10 +282,7 @@ export interface Verdict {
   /** Empty with a single class. */
   readonly headlines: readonly Headline[];
   readonly components: readonly ClassComponents[];
-  readonly ceilings: {
-    readonly memoryReadBytesPerSec: number | null;
-    readonly fileReadBytesPerSec: number | null;
-  };
+  readonly ceilings: Bandwidths;
   readonly foreignLoad?: ForeignLoad;
   /** Absent: a record without a calibration loop. */
   readonly calibration?: Calibration;

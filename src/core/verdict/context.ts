@@ -1,6 +1,6 @@
 // What a verdict is made from: the good runs by arm and class, the noise of the baseline, what the machine could do and what it did beside.
 
-import { type Known, maxKnown } from '../known.ts';
+import { maxKnown } from '../known.ts';
 import type { JournalEvent } from '../records/journal.ts';
 import type { Plan } from '../records/plan.ts';
 import type { Verdict } from '../records/verdict.ts';
@@ -36,12 +36,14 @@ function classRuns(plan: Plan, ok: readonly Attempt[]): ClassRun[] {
 }
 
 /** The best that was seen: a ceiling that is too low would make impossible rates look possible. */
-function bandwidthsOf(
-  ceilings: readonly { memoryReadBytesPerSec: Known; fileReadBytesPerSec: Known }[],
-): Verdict['ceilings'] {
+function bandwidthsOf(ceilings: Replay['ceilings']): Verdict['ceilings'] {
+  const copy = maxKnown(ceilings.map((each) => each.deviceCopyBytesPerSec ?? null));
+  const toDevice = maxKnown(ceilings.map((each) => each.toDeviceBytesPerSec ?? null));
   return {
     memoryReadBytesPerSec: maxKnown(ceilings.map((each) => each.memoryReadBytesPerSec)),
     fileReadBytesPerSec: maxKnown(ceilings.map((each) => each.fileReadBytesPerSec)),
+    ...(copy === null ? {} : { deviceCopyBytesPerSec: copy }),
+    ...(toDevice === null ? {} : { toDeviceBytesPerSec: toDevice }),
   };
 }
 

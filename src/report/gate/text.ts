@@ -30,7 +30,8 @@ export function gateReport(finding: GateFinding, look: Look): string {
     check.text,
   ]);
   const table = rows.length === 0 ? [] : [drawTable(COLUMNS, rows)];
-  return `${inLook([title, ...table, gateLine(finding)].join('\n\n'), look)}\n`;
+  const subject = finding.subject === undefined ? [] : [finding.subject];
+  return `${inLook([title, ...subject, ...table, gateLine(finding)].join('\n\n'), look)}\n`;
 }
 
 /** Failures first: a summary may be cut. */
@@ -46,6 +47,7 @@ export function gateMarkdown(finding: GateFinding): string {
     '',
     `run \`${finding.run}\` against \`${finding.baseline}\`, margin ${percent(finding.margin)}`,
     '',
+    ...(finding.subject === undefined ? [] : [escaped(finding.subject), '']),
     ...(sorted.length === 0
       ? []
       : ['| check | outcome | found |', '| --- | --- | --- |', ...sorted.map(row), '']),

@@ -92,8 +92,15 @@ export function bytes({ arms, ceilings }: Verdict): string {
       `${megabytes(arm.hostBytesPerToken)} MB/token; ${number(arm.tokPerSec)} of ${number(arm.ceilingTokPerSec)} tok/s, ${share(arm.ceilingShare)}`,
     ),
   );
-  const note = `bytes a decoded token needs; its ceiling is the longest of its channels at the bandwidth measured in the same session: memory ${gigabytesPerSecond(ceilings.memoryReadBytesPerSec)}, file ${gigabytesPerSecond(ceilings.fileReadBytesPerSec)}`;
+  const note = `bytes a decoded token needs; its ceiling is the longest of its channels at the bandwidth measured in the same session: memory ${gigabytesPerSecond(ceilings.memoryReadBytesPerSec)}, file ${gigabytesPerSecond(ceilings.fileReadBytesPerSec)}${deviceRates(ceilings)}`;
   return figure('bytes', 'Bytes per token against the ceilings', note, key(names) + body.join(''));
+}
+
+function deviceRates({ deviceCopyBytesPerSec: copy, toDeviceBytesPerSec: to }: Verdict['ceilings']): string {
+  return [
+    ...(copy === undefined ? [] : [`, device memory ${gigabytesPerSecond(copy)} copied`]),
+    ...(to === undefined ? [] : [`, to device ${gigabytesPerSecond(to)}`]),
+  ].join('');
 }
 
 const CAUSES = ['draft', 'dense', 'pool', 'fileWait', 'other'] as const;

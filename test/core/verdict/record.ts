@@ -50,6 +50,8 @@ export interface RecordOptions {
     when: 'before' | 'after';
   }) => Partial<CalibrationReading>;
   readonly ceilings?: readonly [number | null, number | null];
+  /** Of a device's memory, and of the way to it. */
+  readonly deviceCeilings?: readonly [number, number];
 }
 
 export function makePlan(options: RecordOptions = {}): Plan {
@@ -204,6 +206,7 @@ export function runEvents(
 
 export function sessionEvents(options: RecordOptions = {}, resumed = false): JournalEvent[] {
   const [memory, file] = options.ceilings ?? [2e9, 1e9];
+  const [copy, toDevice] = options.deviceCeilings ?? [];
   return [
     { type: 'session', utc, resumed, machine: options.machine ?? null, rota: '0.1.0', pid: 1 },
     {
@@ -212,6 +215,8 @@ export function sessionEvents(options: RecordOptions = {}, resumed = false): Jou
       when: 'before',
       memoryReadBytesPerSec: memory,
       fileReadBytesPerSec: file,
+      ...(copy === undefined ? {} : { deviceCopyBytesPerSec: copy }),
+      ...(toDevice === undefined ? {} : { toDeviceBytesPerSec: toDevice }),
       raw: null,
     },
   ];

@@ -37,6 +37,15 @@ test('the channel whose bytes take longest binds', () => {
   expect(row(verdictOf(makeRecord({ ceilings: [null, null] })), 'base')).not.toHaveProperty('binds');
 });
 
+test('a device of its own has ceilings of its own, the best that was seen', () => {
+  const device = 'cuda:0 NVIDIA H200';
+  const verdict = verdictOf(makeRecord({ device, deviceCeilings: [1e6, 5e10] }));
+  expect(verdict.ceilings).toMatchObject({ deviceCopyBytesPerSec: 1e6, toDeviceBytesPerSec: 5e10 });
+  expect(row(verdict, 'base').binds).toBe('device memory');
+  expect(verdictOf(makeRecord({ device })).ceilings).not.toHaveProperty('deviceCopyBytesPerSec');
+  expect(row(verdictOf(makeRecord({ device })), 'base')).not.toHaveProperty('binds');
+});
+
 test('energy is power times time over tokens, and unknown as soon as one window has no power', () => {
   // Two GPUs of 100 W for half a second: 100 J for 64 tokens.
   const gpus = [gpu(100), gpu(100)];

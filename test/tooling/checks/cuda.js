@@ -8,8 +8,14 @@ import { runLogged } from '../../../bin/setup/command.js';
 import { buildFailure, jobs } from '../../../bin/setup/native.js';
 
 /** What is built of the preset: all that has device code, and the programs that choose a device. */
-const TESTS = ['device_cuda_test', 'model_cuda_test', 'experts_cuda_test', 'engines_cuda_test'];
-const PROGRAMS = ['rota-strata', 'rota-bench'];
+const TESTS = [
+  'device_cuda_test',
+  'model_cuda_test',
+  'experts_cuda_test',
+  'engines_cuda_test',
+  'probe_cuda_test',
+];
+const PROGRAMS = ['rota-strata', 'rota-bench', 'rota-probe'];
 const NVCC = '/usr/local/cuda/bin/nvcc';
 
 /** @param {NodeJS.ProcessEnv} env */

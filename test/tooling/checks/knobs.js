@@ -60,7 +60,8 @@ function pageProblems(root, { name, knobs: all }) {
  * @param {string} root
  * @param {BundledEngine} engine
  */
-function engineProblems(root, { name, binary, knobs: all }) {
+function engineProblems(root, { name, binary: path, knobs: all }) {
+  const binary = path.replace('{preset}', 'host');
   const { stdout, status } = spawnSync(join(root, binary), ['--help'], { encoding: 'utf8' });
   if (status !== 0) return [`${binary} --help says nothing: is it built?`];
   const flags = new Set([...stdout.matchAll(/^ +(--[a-z][a-z0-9-]*)/gm)].map(([, flag = '']) => flag));

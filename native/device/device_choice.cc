@@ -1,5 +1,5 @@
 // The two forms.
-#include "engines/device_choice.h"
+#include "device/device_choice.h"
 
 #include "base/flags.h"
 

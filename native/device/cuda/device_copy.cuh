@@ -1,5 +1,5 @@
-// Copies within a GPU's memory: what its memory can do. Owns how they are made and timed, for every
-// benchmark that is set beside them.
+// Copies within a GPU's memory and into it: what the memory and the way to it can do. Owns how they
+// are made and timed, for everything that is set beside them.
 #pragma once
 
 #include "device/cuda/cuda_stream.cuh"
@@ -11,5 +11,9 @@ namespace rota {
 // addresses multiples of 16.
 Result<double> copy_bytes_per_s(CudaStream& stream, const uint8_t* from, uint8_t* to,
                                 uint64_t bytes);
+
+// Bytes a second that arrive from page-locked memory of the host, of four copies in a row.
+Result<double> from_host_bytes_per_s(CudaStream& stream, const uint8_t* host, uint8_t* to,
+                                     uint64_t bytes);
 
 }  // namespace rota
