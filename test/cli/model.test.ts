@@ -1,5 +1,5 @@
 // rota model and rota ask with the real native programs, on a small synthetic model.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTokenizer } from '../../src/model/tokenizer.ts';
@@ -60,6 +60,15 @@ describe('the tokenizer of a synthetic model', () => {
 });
 
 describe('rota ask on the strata engine', () => {
+  it('keeps what it makes where --models says', async () => {
+    const places = ['--models', 'kept', '--model', 'synth:mini-s:1', '--max-new', '2', '--share-machine'];
+    expect((await bench.rota('ask', 'strata', 'x', ...places)).exitCode).toBe(0);
+    expect(readdirSync(bench.path('kept')).filter((name) => /^mini-s-.*gguf$/.test(name))).toHaveLength(2);
+    expect(await refused('ask', 'strata', 'x', '--models', '')).toBe(
+      '2: rota: --models: needs the name of a folder',
+    );
+  });
+
   const ask = (...argv: string[]) =>
     bench.rota(
       'ask',
