@@ -1,6 +1,7 @@
 // Include arrows of native/, and that every header compiles alone. Owns the layers; compiles as little as it can: a .cc that
 // includes its own header first proves that header by being built, so only headers without one are compiled here.
 import { existsSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { runLogged } from '../../../bin/setup/command.js';
 import { listFiles } from '../files.js';
@@ -98,18 +99,21 @@ export async function loneHeaders(root) {
     '-mf16c',
   ];
   const include = ['-I', 'native', ...(folder === undefined ? [] : ['-isystem', folder])];
+  /** @type {string[]} */
   const failures = [];
-  for (const header of alone) {
-    // Included, not compiled as the main file: #pragma once in a main file is a warning.
-    const argv = [compiler, ...flags, ...include, '-include', header, '-x', 'c++', '/dev/null'];
-    const { code, tail } = await runLogged(argv, {
-      cwd: root,
-      log: join(root, 'native/build/check-headers.log'),
-    });
-    if (code !== 0)
-      failures.push(
-        `${header}: does not compile alone: ${tail.find((line) => line.includes('error')) ?? ''}`,
-      );
-  }
-  return filesResult(headers.length, failures, 'headers');
+  const left = [...alone];
+  /** @param {number} worker */
+  const compile = async (worker) => {
+    for (let header = left.shift(); header !== undefined; header = left.shift()) {
+      // Included, not compiled as the main file: #pragma once in a main file is a warning.
+      const argv = [compiler, ...flags, ...include, '-include', header, '-x', 'c++', '/dev/null'];
+      const log = join(root, 'native/build', `check-headers-${worker}.log`);
+      const { code, tail } = await runLogged(argv, { cwd: root, log });
+      if (code === 0) continue;
+      const error = tail.find((line) => line.includes('error')) ?? '';
+      failures.push(`${header}: does not compile alone: ${error}`);
+    }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, (_, worker) => compile(worker)));
+  return filesResult(headers.length, failures.sort(), 'headers');
 }
