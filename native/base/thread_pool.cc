@@ -47,28 +47,38 @@ void pause_cpu() {
 struct Gate {
   alignas(64) Word word{0};
   alignas(64) std::atomic<int> sleepers{0};
+  std::atomic<int64_t> expected_ns{0};  // until then nobody sleeps
 
   void open(uint32_t value, int wake_at_most) {
     word.store(value, std::memory_order_seq_cst);
     if (sleepers.load(std::memory_order_seq_cst) > 0) futex_wake(word, wake_at_most);
   }
 
+  // Waiters spin until then; who sleeps already is woken to do so.
+  void expect(int64_t until_ns) {
+    expected_ns.store(until_ns, std::memory_order_seq_cst);
+    if (sleepers.load(std::memory_order_seq_cst) > 0) futex_wake(word, INT_MAX);
+  }
+
   // Returns the first value other than `seen`.
   uint32_t wait_beyond(uint32_t seen, int64_t spin_ns) {
     constexpr int kPausesPerClock = 32;
-    const int64_t deadline = now_ns() + spin_ns;
-    do {
-      for (int i = 0; i < kPausesPerClock; ++i) {
-        const uint32_t value = word.load(std::memory_order_acquire);
-        if (value != seen) return value;
-        pause_cpu();
-      }
-    } while (now_ns() < deadline);
-    sleepers.fetch_add(1, std::memory_order_seq_cst);
-    uint32_t value;
-    while ((value = word.load(std::memory_order_seq_cst)) == seen) futex_wait(word, seen);
-    sleepers.fetch_sub(1, std::memory_order_relaxed);
-    return value;
+    int64_t deadline = now_ns() + spin_ns;
+    for (;;) {
+      do {
+        for (int i = 0; i < kPausesPerClock; ++i) {
+          const uint32_t value = word.load(std::memory_order_acquire);
+          if (value != seen) return value;
+          pause_cpu();
+        }
+        deadline = std::max(deadline, expected_ns.load(std::memory_order_acquire));
+      } while (now_ns() < deadline);
+      sleepers.fetch_add(1, std::memory_order_seq_cst);
+      // Who opens sees a sleeper from here on, or the kernel a new word. An expectation may still
+      // be missed, which costs no more than the waking.
+      if (expected_ns.load(std::memory_order_seq_cst) <= deadline) futex_wait(word, seen);
+      sleepers.fetch_sub(1, std::memory_order_relaxed);
+    }
   }
 };
 
@@ -191,6 +201,10 @@ ThreadPool::ThreadPool(const ThreadPoolOptions& options) : impl_(std::make_uniqu
     pthread_setname_np(handle, name.substr(0, kKernelNameLength).c_str());
     put_on(handle, cpus[i]);
   }
+}
+
+void ThreadPool::expect_run(int within_us) {
+  impl_->start.expect(now_ns() + int64_t{within_us} * 1000);
 }
 
 void ThreadPool::place_caller() {

@@ -34,6 +34,9 @@ class ThreadPool {
   int threads() const;
   // fn(task) for task in [0, tasks). fn must not throw and must not call run().
   void run(int tasks, const std::function<void(int)>& fn);
+  // A run() will come within this time: sleeping workers are woken and spin for it that long, so
+  // that it does not begin with their waking. Costs a system call when some sleep.
+  void expect_run(int within_us);
   // Nanoseconds from the start of a run() to its end, summed since the last call of take_busy_ns.
   int64_t take_busy_ns();
 

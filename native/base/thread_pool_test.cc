@@ -131,6 +131,27 @@ TEST_CASE("who waits sleeps, so that others have the core") {
   CHECK(cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - before <= kFarLessThanThat);
 }
 
+TEST_CASE("who expects a job is awake for it, and sleeps when none came") {
+  constexpr int64_t kAwake = 4'000'000;
+  ThreadPool pool(with_threads(2, 0));
+  int64_t most = 0, after = 0;
+  // Others may have the core for the time: it is tried again.
+  for (int attempt = 0; attempt < 50 && most < kAwake; ++attempt) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const int64_t before = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+    pool.expect_run(30'000);
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    most = std::max(most, cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - before);
+    after = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+  }
+  CHECK(most >= kAwake);
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  CHECK(cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - after < kAwake);
+  std::atomic<int> ran{0};
+  pool.run(2, [&](int) { ran.fetch_add(1); });
+  CHECK(ran.load() == 2);
+}
+
 // The caller waits for tasks, never for threads: one that has not woken yet holds nobody up.
 TEST_CASE("a job does not wait for workers that claimed nothing") {
   ThreadPool pool(with_threads(2, 0));

@@ -42,6 +42,9 @@ class ExpertPool {
   static Result<std::unique_ptr<ExpertPool>> create(ThreadPool& threads, const ExpertShape& shape);
   static uint64_t scratch_bytes(const ExpertShape& shape);
 
+  // A call may come soon: the pool's threads wait for it awake, a layer's time at most.
+  void expect_call() { threads_.expect_run(kExpectedWithinUs); }
+
   // A layer call: begin, compute (several times, every distinct expert in exactly one), finish.
   // x[rows, dim], weights[rows, top_k]; plan and x stay valid until finish.
   void begin(const CallPlan& plan, int top_k, const float* weights, const float* x);
@@ -56,6 +59,8 @@ class ExpertPool {
   std::span<uint8_t> partial_memory() { return {partial_.data(), partial_.size()}; }
 
  private:
+  static constexpr int kExpectedWithinUs = 500;
+
   ExpertPool(ThreadPool& threads, const ExpertShape& shape);
   int split(size_t jobs, int outputs, int* chunk) const;
   void quantise_input(RowLayout layout);

@@ -253,6 +253,12 @@ Status TieredExperts::fail_admissions() {
   return device_->settle();  // of a call that is never finished
 }
 
+// While the device gets there, what misses need of the host gets ready.
+void TieredExperts::arrive(const float* x, int rows) {
+  device_->arrive(x, rows);
+  if (device_->computes() && pool_ != nullptr) pool_->expect_call();
+}
+
 ExpertTally TieredExperts::take_tally() {
   const ExpertTally tally = tally_;
   tally_ = ExpertTally();

@@ -67,7 +67,7 @@ class TieredExperts : public CountedExperts {
   const float* selection_bias(int layer) override;
   bool wants_hints(int layer) const override;
   void hint(int layer, int rows, int top_k, const int* ids) override;
-  void arrive(const float* x, int rows) override { device_->arrive(x, rows); }
+  void arrive(const float* x, int rows) override;
   bool computes_on_host() const override { return !device_->computes(); }
   Status run(int layer, int rows, int top_k, const int* ids, const float* weights, const float* x,
              float* y) override;
