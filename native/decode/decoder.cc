@@ -13,6 +13,16 @@ namespace {
 
 double milliseconds(int64_t ns) { return static_cast<double>(ns) * 1e-6; }
 
+class LastPass final : public TargetRows {
+ public:
+  explicit LastPass(const Model& model) : model_(model) {}
+  const float* logits(int row) const override { return model_.logits(row); }
+  int best(int row) const override { return model_.best(row); }
+
+ private:
+  const Model& model_;
+};
+
 }  // namespace
 
 struct Decoder::Marks {
@@ -122,7 +132,7 @@ Result<GenerateResult> Decoder::generate(const GenerateRequest& request, int64_t
   ROTA_RETURN_IF_ERROR(read_prompt(request, cancelled, result, &last_row));
   bool done = cancelled;
   if (!done) {
-    const int first = chooser_.choose(parts_.model->logits(last_row));
+    const int first = chooser_.choose(LastPass(*parts_.model), last_row);
     emit(request, std::span(&first, 1), result);
     if (sink) sink(result.ids);
   }
@@ -223,7 +233,7 @@ Status Decoder::one_pass(const GenerateRequest& request, GenerateResult& result,
   const int position = model.position();
   const PassKind kind = rows_.size() == 1 ? PassKind::kDecode : PassKind::kVerify;
   ROTA_RETURN_IF_ERROR(forward(rows_, kind, 0, pass));
-  const Choice choice = chooser_.judge(proposal, [&model](int row) { return model.logits(row); });
+  const Choice choice = chooser_.judge(proposal, LastPass(model));
 
   // The committed rows are the token that was given and the drafts that stand.
   ROTA_RETURN_IF_ERROR(model.truncate(position + 1 + choice.accepted));

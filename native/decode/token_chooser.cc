@@ -29,9 +29,9 @@ std::span<const float> TokenChooser::target(const float* logits) {
   return p_;
 }
 
-int TokenChooser::choose(const float* logits) {
-  if (params_.greedy()) return argmax({logits, vocab_});
-  return sample(target(logits), uniform_.next());
+int TokenChooser::choose(const TargetRows& rows, int row) {
+  if (params_.greedy()) return rows.best(row);
+  return sample(target(rows.logits(row)), uniform_.next());
 }
 
 std::span<float> TokenChooser::draft_row(int index) {
@@ -58,18 +58,17 @@ int TokenChooser::pick(int index, const float* logits, int vocab) {
   return sample(q, uniform_.next());
 }
 
-Choice TokenChooser::judge(const Proposal& proposal,
-                           const std::function<const float*(int row)>& logits) {
+Choice TokenChooser::judge(const Proposal& proposal, const TargetRows& rows) {
   const int drafts = static_cast<int>(proposal.ids.size());
-  if (assumed_) return judge_by_coins(drafts, logits);
+  if (assumed_) return judge_by_coins(drafts, rows);
   for (int i = 0; i < drafts; ++i) {
     const int draft = proposal.ids[static_cast<size_t>(i)];
     if (params_.greedy()) {
-      const int best = argmax({logits(i), vocab_});
+      const int best = rows.best(i);
       if (best != draft) return {i, best};
       continue;
     }
-    const auto p = target(logits(i));
+    const auto p = target(rows.logits(i));
     const auto at = static_cast<size_t>(draft);
     if (proposal.q == nullptr) {
       if (accept_drafted(p[at], 1.0f, uniform_.next())) continue;
@@ -83,14 +82,13 @@ Choice TokenChooser::judge(const Proposal& proposal,
     if (accept_drafted(p[at], q[at], uniform_.next())) continue;
     return {i, sample_residual(p, q, uniform_.next(), residual_)};
   }
-  return {drafts, choose(logits(drafts))};
+  return {drafts, choose(rows, drafts)};
 }
 
-Choice TokenChooser::judge_by_coins(int drafts,
-                                    const std::function<const float*(int row)>& logits) {
+Choice TokenChooser::judge_by_coins(int drafts, const TargetRows& rows) {
   int accepted = 0;
   while (accepted < drafts && coins_.next() < *assumed_) ++accepted;
-  return {accepted, choose(logits(accepted))};
+  return {accepted, choose(rows, accepted)};
 }
 
 }  // namespace rota

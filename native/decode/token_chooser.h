@@ -2,7 +2,6 @@
 // request's random stream and the workspaces of distributions; knows no model.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -23,6 +22,14 @@ struct Choice {
   int next = 0;      // the token after them
 };
 
+// The target's answer to the rows of a pass.
+class TargetRows {
+ public:
+  virtual ~TargetRows() = default;
+  virtual const float* logits(int row) const = 0;  // [vocab]
+  virtual int best(int row) const = 0;             // their argmax, which may cost less
+};
+
 class TokenChooser : public DraftPicker {
  public:
   // assumed: judge() does not compare: a draft stands with this probability, by coins of the
@@ -30,11 +37,11 @@ class TokenChooser : public DraftPicker {
   TokenChooser(int vocab, int max_drafts, std::optional<double> assumed = std::nullopt);
   void begin(const SamplingParams& params);
 
-  // From one row of logits.
-  int choose(const float* logits);
+  // From one row.
+  int choose(const TargetRows& rows, int row);
   // Row i of the pass gives the target's distribution for draft i; row proposal.ids.size() the one
   // after them all.
-  Choice judge(const Proposal& proposal, const std::function<const float*(int row)>& logits);
+  Choice judge(const Proposal& proposal, const TargetRows& rows);
 
   // While drafting: samples draft `index` from its own filtered distribution, which is kept for
   // judge().
@@ -46,7 +53,7 @@ class TokenChooser : public DraftPicker {
   const float* draft_distributions() const { return q_.data(); }
 
  private:
-  Choice judge_by_coins(int drafts, const std::function<const float*(int row)>& logits);
+  Choice judge_by_coins(int drafts, const TargetRows& rows);
   std::span<const float> target(const float* logits);
   std::span<float> draft_row(int index);
 

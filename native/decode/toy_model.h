@@ -80,6 +80,8 @@ class ToyModel : public Model {
     REQUIRE(r >= first_);
     return logits_[static_cast<size_t>(r)].data();
   }
+  int best(int r) const override { return argmax({logits(r), kVocab}); }
+  const float* draft_logits(int) const override { return nullptr; }
   int position() const override { return static_cast<int>(seen.size()); }
   Status truncate(int position) override {
     REQUIRE(position <= this->position());
@@ -106,7 +108,7 @@ class ToyModel : public Model {
     }
     counters_.draft_dense_bytes += 10;
     ++drafts;
-    *out = {depth, ids_.data(), conf_.data(), nullptr};
+    *out = {depth, ids_.data(), conf_.data()};
     return Status();
   }
   const ModelCounters& counters() const override { return counters_; }

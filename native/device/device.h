@@ -30,8 +30,9 @@ struct ScratchSizes {
   int heads = 0, head_dim = 0;
   int keys = 0;  // of one row of an attention
   int index_heads = 0, index_head_dim = 0;
-  int groups = 0;  // score_stride: of one row of a selection
-  int blocks = 0;  // of one row of a candidate pool
+  int groups = 0;                       // score_stride: of one row of a selection
+  int blocks = 0;                       // of one row of a candidate pool
+  int stream_rows = 0, stream_dim = 0;  // of a sublayer's entry
   int experts = 0;
 };
 
@@ -41,6 +42,26 @@ struct HcParams {
   int mult = 4;
   int sinkhorn_iters = 20;
   float rms_eps = 0, hc_eps = 0;
+};
+
+// Of one sublayer: the stream h [rows, mult, dim] and the coefficients that it is read and written
+// with, pre and post [rows, mult], comb [rows, mult, mult].
+struct HcStream {
+  HcParams params;
+  int dim = 0;
+  DevPtr<float> h, pre, post, comb;
+};
+// What the coefficients are made of.
+struct HcMix {
+  const Matrix* fn = nullptr;       // [(2 + mult) * mult, mult * dim]
+  DevPtr<const float> base, scale;  // [(2 + mult) * mult], [3]
+  DevPtr<float> mix;                // [rows, (2 + mult) * mult], scratch
+};
+
+// Of the trailing 2 * pairs channels of a head: freq[pairs].
+struct Rotation {
+  DevPtr<const float> freq;
+  int pairs = 0;
 };
 
 // Rows are consecutive positions first_position .. Keys of row r, in this order of summation:
@@ -120,6 +141,11 @@ class Device {
                               DevPtr<float> y) = 0;
   // y[i, in] = row ids[i] of table, decoded. ids on the host.
   virtual void gather(const Matrix& table, const int* ids, int n, DevPtr<float> y) = 0;
+  // The same with ids on the device.
+  virtual void gather_listed(const Matrix& table, DevPtr<const int> ids, int n,
+                             DevPtr<float> y) = 0;
+  // ids[r] = the index of the largest of x[r, n], the lowest of equals; NaN is less than all.
+  virtual void largest(DevPtr<const float> x, int rows, int n, DevPtr<int> ids) = 0;
 
   // y = w * x / sqrt(mean(x^2) + eps); y may be x.
   virtual void rms(DevPtr<const float> x, DevPtr<const float> w, int rows, int n, float eps,
@@ -192,6 +218,24 @@ class Device {
   virtual void scale(DevPtr<float> x, size_t count, float factor) = 0;
   // y += x
   virtual void add(DevPtr<const float> x, size_t count, DevPtr<float> y) = 0;
+
+  // Steps of a layer: by default the operations above that each names, in that order. A device may
+  // do one at once, and sum in another order then.
+  // linear of both, over the same x.
+  virtual void linear_pair(const Matrix& first, const Matrix& second, DevPtr<const float> x,
+                           int rows, DevPtr<float> y_first, DevPtr<float> y_second);
+  // linear of the stream by fn, hc_coefficients; x = rms of hc_collapse(h, collapse).
+  virtual void hc_enter(const HcStream& stream, const HcMix& mix, DevPtr<const float> collapse,
+                        DevPtr<const float> norm, int rows, DevPtr<float> x);
+  // y += addend, unless that is null; hc_expand.
+  virtual void hc_leave(const HcStream& stream, DevPtr<float> y, DevPtr<const float> addend,
+                        int rows);
+  // rms of x[rows, dim] in place; rope of its one head, not inverse.
+  virtual void rms_rope(DevPtr<float> x, DevPtr<const float> w, int rows, int dim, float eps,
+                        const Rotation& rotation, int first_position, int step);
+  // rope of args.q, which is `q`; attention; rope of args.out, inverse.
+  virtual void rotated_attention(const AttentionArgs& args, DevPtr<float> q,
+                                 const Rotation& rotation);
 };
 
 }  // namespace rota

@@ -8,17 +8,13 @@ namespace rota {
 
 void project_qkv(Core& core, const LayerWeights& w, DevVector freq, int first, int rows) {
   const Config& c = core.config;
-  Device& device = core.device;
   Buffers& b = core.buffers;
-  const int pairs = c.rope_dim / 2;
   const DevPtr<const float> in = core.as_quantised_input(b.x, rows, c.dim);
-  core.linear(w.q_a, in, rows, b.q_latent);
-  core.linear(w.kv, in, rows, b.kv);
-  device.rms(b.q_latent, w.q_norm, rows, c.q_lora, c.rms_eps, b.q_latent);
+  core.linear_pair(w.q_a, w.kv, in, rows, b.q_latent, b.kv);
+  core.device.rms(b.q_latent, w.q_norm, rows, c.q_lora, c.rms_eps, b.q_latent);
   core.linear(w.q_b, core.as_quantised_input(b.q_latent, rows, c.q_lora), rows, b.q);
-  device.rope(b.q, rows, c.heads, c.head_dim, freq, pairs, first, 1, false);
-  device.rms(b.kv, w.kv_norm, rows, c.head_dim, c.rms_eps, b.kv);
-  device.rope(b.kv, rows, 1, c.head_dim, freq, pairs, first, 1, false);
+  core.device.rms_rope(b.kv, w.kv_norm, rows, c.head_dim, c.rms_eps, {freq, c.rope_dim / 2}, first,
+                       1);
 }
 
 void attend(Core& core, const LayerWeights& w, DevVector freq, AttentionArgs args) {
@@ -31,9 +27,7 @@ void attend(Core& core, const LayerWeights& w, DevVector freq, AttentionArgs arg
   args.q = b.q;
   args.sinks = w.sinks;
   args.out = b.attended;
-  core.device.attention(args);
-  core.device.rope(b.attended, args.rows, c.heads, c.head_dim, freq, c.rope_dim / 2,
-                   args.first_position, 1, true);
+  core.device.rotated_attention(args, b.q, {freq, c.rope_dim / 2});
   *core.dense_bytes += w.out_a.bytes;
   core.device.grouped_linear(w.out_a, c.o_groups, b.attended, args.rows, b.grouped);
   core.linear(w.out_b, core.as_quantised_input(b.grouped, args.rows, c.o_groups * c.o_lora),

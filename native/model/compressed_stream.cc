@@ -14,9 +14,10 @@ void extend_stream(Core& core, int layer, int first, int rows) {
   const CompressedStream& stream = core.caches.streams[static_cast<size_t>(layer)];
   const int ratio = stream.ratio, slots = core.caches.target.slots;
   const int first_group = first / ratio, groups = (first + rows) / ratio - first_group;
-  core.linear(w.compress_kv, b.x, rows, b.kv);
-  if (ratio > 1) {
-    core.linear(w.compress_gate, b.x, rows, b.gate);
+  if (ratio == 1) {
+    core.linear(w.compress_kv, b.x, rows, b.kv);
+  } else {
+    core.linear_pair(w.compress_kv, w.compress_gate, b.x, rows, b.kv, b.gate);
     device.ring_write(b.kv, rows, c.head_dim, first, stream.open_kv, slots);
     device.ring_write(b.gate, rows, c.head_dim, first, stream.open_gate, slots);
     if (groups == 0) return;
@@ -26,10 +27,9 @@ void extend_stream(Core& core, int layer, int first, int rows) {
   device.rms(b.kv, w.compress_norm, groups, c.head_dim, c.rms_eps, b.kv);
   // The index key is made from the latent before its rotation.
   core.linear(w.index_k, b.kv, groups, b.index_k);
-  device.rms(b.index_k, w.index_k_norm, groups, c.index_head_dim, c.rms_eps, b.index_k);
   const int pairs = c.rope_dim / 2;
-  device.rope(b.index_k, groups, 1, c.index_head_dim, core.compressed_freq, pairs,
-              first_group * ratio, ratio, false);
+  device.rms_rope(b.index_k, w.index_k_norm, groups, c.index_head_dim, c.rms_eps,
+                  {core.compressed_freq, pairs}, first_group * ratio, ratio);
   device.rope(b.kv, groups, 1, c.head_dim, core.compressed_freq, pairs, first_group * ratio, ratio,
               false);
   core.store_keys(FakeQuant::kFp4E8m0Block32, b.index_k, groups, first_group, stream.index_keys,

@@ -82,17 +82,18 @@ void size_attention_and_moe(const Config& c, int rows, DeviceMemory& memory, Buf
 void size_heads(const Config& c, int logit_rows, DeviceMemory& memory, Buffers* b) {
   b->head_in = memory.take<float>(area(logit_rows, c.dim), "head");
   b->logits = memory.take<float>(area(logit_rows, c.vocab), "logits");
+  b->best = memory.take<int>(static_cast<size_t>(logit_rows), "head");
   if (c.draft_stages == 0) return;
   b->draft_x = memory.take<float>(area(c.draft_block, c.dim), "draft");
   b->draft_base = memory.take<float>(area(c.draft_block, c.vocab), "draft logits");
-  b->markov = memory.take<float>(static_cast<size_t>(c.dim + c.markov_rank), "draft");
+  b->markov = memory.take<float>(area(c.draft_block, c.dim + c.markov_rank), "draft");
   b->markov_logits = memory.take<float>(static_cast<size_t>(c.vocab), "draft");
-  b->confidence = memory.take<float>(1, "draft");
+  b->confidence = memory.take<float>(static_cast<size_t>(c.draft_block), "draft");
+  b->drafted = memory.take<int>(static_cast<size_t>(c.draft_block), "draft");
 }
 
-// The host's sides of what crosses; each is no larger than its counterpart on the device. staged:
-// what enters and leaves the experts crosses too.
-Status size_host_sides(const Config& c, int rows, int logit_rows, bool staged, Buffers* b) {
+// The host's sides of what crosses; each is no larger than its counterpart on the device.
+Status size_host_sides(const Config& c, int rows, int logit_rows, Device& device, Buffers* b) {
   try {
     const int top_k = std::max(c.top_k, c.draft_top_k);
     b->host_ids.resize(area(rows, top_k));
@@ -100,11 +101,13 @@ Status size_host_sides(const Config& c, int rows, int logit_rows, bool staged, B
     b->host_weights.resize(area(rows, top_k));
     b->host_e.resize(area(rows, c.engram_columns() * c.engram_head_dim));
     b->engram_rows.resize(static_cast<size_t>(c.engram_columns()));
-    b->host_logits.resize(area(logit_rows, c.vocab));
-    b->draft_logits.resize(area(c.draft_block, c.vocab));
+    b->host_logits.resize(device, logit_rows, c.vocab);
+    b->host_best.resize(static_cast<size_t>(logit_rows));
+    b->draft_logits.resize(device, c.draft_block, c.vocab);
     b->draft_conf.resize(static_cast<size_t>(c.draft_block));
     b->draft_ids.resize(static_cast<size_t>(c.draft_block));
-    if (!staged) return {};
+    if (device.in_host_memory()) return {};
+    // What enters and leaves experts that the host computes.
     b->host_x.resize(area(rows, c.dim));
     b->host_y.resize(area(rows, c.dim));
   } catch (const std::bad_alloc&) {
@@ -172,16 +175,23 @@ Status Core::prepare_working_memory() {
   scratch.keys = config.window + std::max(config.index_topk, config.draft_block);
   scratch.index_heads = config.index_heads, scratch.index_head_dim = config.index_head_dim;
   scratch.groups = buffers.score_stride, scratch.blocks = buffers.pool_stride;
+  scratch.stream_rows = rows, scratch.stream_dim = config.dim;
   scratch.experts = std::max(config.experts, config.draft_experts);
   ROTA_RETURN_IF_ERROR(device.reserve_scratch(scratch));
   // What was uploaded is there.
   ROTA_RETURN_IF_ERROR(device.status());
-  return size_host_sides(config, rows, options.max_logit_rows, !device.in_host_memory(), &buffers);
+  return size_host_sides(config, rows, options.max_logit_rows, device, &buffers);
 }
 
 void Core::linear(const Matrix& w, DevPtr<const float> x, int rows, DevPtr<float> y) {
   *dense_bytes += w.bytes;
   device.linear(w, x, rows, y);
+}
+
+void Core::linear_pair(const Matrix& first, const Matrix& second, DevPtr<const float> x, int rows,
+                       DevPtr<float> y_first, DevPtr<float> y_second) {
+  *dense_bytes += first.bytes + second.bytes;
+  device.linear_pair(first, second, x, rows, y_first, y_second);
 }
 
 void Core::store_keys(FakeQuant rounding, DevPtr<float> x, int rows, int first, const KeyRows& keys,

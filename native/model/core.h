@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "model/caches.h"
+#include "model/device_memory.h"
+#include "model/host_rows.h"
 #include "model/model.h"
 #include "model/weights.h"
 
@@ -34,16 +36,20 @@ struct Buffers {
   DevPtr<int> expert_ids;        // [rows, top_k]
   DevPtr<float> expert_weights;  // [rows, top_k]
   DevPtr<float> shared_gate, shared_up, shared_y;  // [rows, moe_inter] twice, [rows, dim]
-  DevPtr<float> engram_e, engram_kv;  // [rows, columns * engram dim], [rows, (hc + 1) dim]
-  DevPtr<float> taps;                 // [rows, targets, dim], of the last forward()
-  DevPtr<float> head_in, logits;      // [logit rows, dim], [logit rows, vocab]
-  DevPtr<float> draft_x, draft_base;  // [block, dim], [block, vocab]
-  DevPtr<float> markov, markov_logits,
-      confidence;  // [dim + rank] with the embedding last, [vocab], [1]
+  DevPtr<float> engram_e, engram_kv;    // [rows, columns * engram dim], [rows, (hc + 1) dim]
+  DevPtr<float> taps;                   // [rows, targets, dim], of the last forward()
+  DevPtr<float> head_in, logits;        // [logit rows, dim], [logit rows, vocab]
+  DevPtr<int> best;                     // [logit rows]
+  DevPtr<float> draft_x, draft_base;    // [block, dim], [block, vocab]
+  DevPtr<float> markov, markov_logits;  // [block, dim + rank] with the embedding last, [vocab]
+  DevPtr<float> confidence;             // [block]
+  DevPtr<int> drafted;                  // [block]
   // Host sides of what crosses.
-  std::vector<float> host_e, host_weights, host_logits, draft_logits, draft_conf;
-  std::vector<float> host_x, host_y;  // [rows, dim], of experts that are computed on the host
-  std::vector<int> host_ids, host_hint, draft_ids;  // host_hint: of the next layer's router
+  std::vector<float> host_e, host_weights, draft_conf;
+  HostRows host_logits, draft_logits;
+  std::vector<float> host_x, host_y;     // [rows, dim], of experts that are computed on the host
+  std::vector<int> host_ids, host_hint;  // host_hint: of the next layer's router
+  std::vector<int> host_best, draft_ids;
   std::vector<int64_t> engram_rows;
 };
 
@@ -56,6 +62,9 @@ struct Core {
 
   // y[rows, out] = x W^T, counted. Not rounded: for linears the release keeps in bf16.
   void linear(const Matrix& w, DevPtr<const float> x, int rows, DevPtr<float> y);
+  // Both over one x.
+  void linear_pair(const Matrix& first, const Matrix& second, DevPtr<const float> x, int rows,
+                   DevPtr<float> y_first, DevPtr<float> y_second);
   // x[rows, n] as a quantised linear sees it: itself, or rounded into buffers.rounded with
   // activation quantisation. Valid until the next call.
   DevPtr<const float> as_quantised_input(DevPtr<const float> x, int rows, int n);

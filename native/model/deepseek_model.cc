@@ -77,11 +77,22 @@ Status DeepSeekModel::forward(std::span<const int> tokens, PassKind kind, Routed
   return {};
 }
 
-const float* DeepSeekModel::logits(int row) const {
+int DeepSeekModel::logit_row(int row) const {
   ROTA_CHECK(row >= first_logit_row_ && row < core_.last_rows, "logits of row", row, "from",
              first_logit_row_, "of", core_.last_rows);
-  return core_.buffers.host_logits.data() +
-         static_cast<size_t>(row - first_logit_row_) * static_cast<size_t>(core_.config.vocab);
+  return row - first_logit_row_;
+}
+
+const float* DeepSeekModel::logits(int row) const {
+  return core_.buffers.host_logits.read(logit_row(row), 1);
+}
+
+int DeepSeekModel::best(int row) const {
+  return core_.buffers.host_best[static_cast<size_t>(logit_row(row))];
+}
+
+const float* DeepSeekModel::draft_logits(int count) const {
+  return core_.buffers.draft_logits.read(0, count);
 }
 
 Status DeepSeekModel::truncate(int position) {
@@ -138,7 +149,7 @@ Status DeepSeekModel::draft(int next_token, int depth, RoutedExperts& draft_expe
   ROTA_RETURN_IF_ERROR(run_draft(core_, next_token, position_, depth, draft_experts, picker));
   ROTA_RETURN_IF_ERROR(core_.device.status());
   const Buffers& b = core_.buffers;
-  *out = {depth, b.draft_ids.data(), b.draft_conf.data(), b.draft_logits.data()};
+  *out = {depth, b.draft_ids.data(), b.draft_conf.data()};
   return {};
 }
 
@@ -173,7 +184,7 @@ Status DeepSeekModel::run_layer(int layer, int first, int rows, RoutedExperts& e
   const MoeSite site{w, layer, c.experts, c.top_k,
                      guess ? &core_.weights.layers[static_cast<size_t>(layer + 1)] : nullptr};
   ROTA_RETURN_IF_ERROR(mixture_of_experts(core_, site, rows, experts, &core_.counters.experts_ns));
-  leave_sublayer(core_, rows);
+  leave_sublayer(core_, rows, core_.buffers.shared_y);
   return {};
 }
 

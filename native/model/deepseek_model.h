@@ -22,6 +22,8 @@ class DeepSeekModel final : public Model {
   Status forward(std::span<const int> tokens, PassKind kind, RoutedExperts& experts,
                  int first_logit_row) override;
   const float* logits(int row) const override;
+  int best(int row) const override;
+  const float* draft_logits(int count) const override;
   int position() const override { return position_; }
   Status truncate(int position) override;
   Status commit_draft_context(int rows) override;
@@ -37,6 +39,7 @@ class DeepSeekModel final : public Model {
   const Core& core() const { return core_; }
 
  private:
+  int logit_row(int row) const;  // of buffers.logits
   Status check_request(std::span<const int> tokens, int first_logit_row) const;
   Status run_layer(int layer, int first, int rows, RoutedExperts& experts);
 

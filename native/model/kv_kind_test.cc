@@ -19,7 +19,8 @@ std::vector<float> story(TestSequence& sequence, int chunk) {
   for (int round = 0; round < 2; ++round) {
     DraftOut draft;
     REQUIRE(model.draft(tokens[50], 5, sequence.draft_experts(), nullptr, &draft).ok());
-    all.insert(all.end(), draft.logits, draft.logits + 5 * sequence.config().vocab);
+    const float* logits = model.draft_logits(5);
+    all.insert(all.end(), logits, logits + 5 * sequence.config().vocab);
     all.insert(all.end(), draft.conf, draft.conf + 5);
     const int position = model.position();
     add(sequence.pass(std::span(tokens).subspan(50, 6), PassKind::kVerify));

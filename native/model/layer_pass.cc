@@ -118,15 +118,14 @@ void LayerPass::finish(int rows, const float* y, uint8_t* carried) {
   restore(true, carried);
   core_.device.upload(core_.buffers.y.address(), y, floats(rows, core_.config.dim));
   compute_shared_expert(core_, w, rows);
-  add_shared_expert(core_, rows);
-  leave_sublayer(core_, rows);
+  leave_sublayer(core_, rows, core_.buffers.shared_y);
   save(false, carried);
 }
 
 const float* LayerPass::logits(int rows, int first_row, const uint8_t* carried) {
   restore(false, carried);
   read_head(core_, rows, first_row);
-  return core_.buffers.host_logits.data();
+  return core_.buffers.host_logits.read(0, rows - first_row);
 }
 
 }  // namespace rota

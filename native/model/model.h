@@ -62,7 +62,6 @@ struct DraftOut {
   const int* ids = nullptr;     // [count]
   const float* conf = nullptr;  // [count] before the sigmoid: sigma(conf_i) estimates P(accepted |
                                 // earlier accepted)
-  const float* logits = nullptr;  // [count, vocab] after the Markov correction
 };
 
 class Model {
@@ -84,6 +83,9 @@ class Model {
                          int first_logit_row) = 0;
   // Logits [vocab] of row `row` of the last forward(), host memory, valid until the next one.
   virtual const float* logits(int row) const = 0;
+  // The token of the largest of them, the lowest of equals. Where logits are on a device, all that
+  // greedy choice brings from there.
+  virtual int best(int row) const = 0;
 
   virtual int position() const = 0;
   // Forgets positions >= position, exactly: what follows is bit-identical to never having seen
@@ -99,6 +101,9 @@ class Model {
   // draft_experts' layers are the draft stages 0 .. draft_stages-1.
   virtual Status draft(int next_token, int depth, RoutedExperts& draft_experts, DraftPicker* picker,
                        DraftOut* out) = 0;
+  // Logits [count, vocab] of the last draft()'s first tokens after the Markov correction, host
+  // memory, valid until the next one.
+  virtual const float* draft_logits(int count) const = 0;
 
   virtual const ModelCounters& counters() const = 0;
   virtual size_t kv_bytes() const = 0;  // caches, target and draft

@@ -242,13 +242,15 @@ TEST_CASE("a picker chooses the drafts and the Markov term follows its choice") 
   DraftOut greedy, picked;
   REQUIRE(s.model().draft(1, 3, s.draft_experts(), nullptr, &greedy).ok());
   const size_t vocab = static_cast<size_t>(s.config().vocab);
-  const std::vector<float> first(greedy.logits, greedy.logits + vocab),
-      second(greedy.logits + vocab, greedy.logits + 2 * vocab);
+  const float* greedily = s.model().draft_logits(2);
+  const std::vector<float> first(greedily, greedily + vocab),
+      second(greedily + vocab, greedily + 2 * vocab);
   REQUIRE(greedy.ids[0] != 3);
   REQUIRE(s.model().draft(1, 3, s.draft_experts(), &third, &picked).ok());
   CHECK(std::vector<int>(picked.ids, picked.ids + 3) == std::vector<int>{3, 4, 5});
-  CHECK(std::equal(first.begin(), first.end(), picked.logits));
-  CHECK_FALSE(std::equal(second.begin(), second.end(), picked.logits + vocab));
+  const float* chosen = s.model().draft_logits(2);
+  CHECK(std::equal(first.begin(), first.end(), chosen));
+  CHECK_FALSE(std::equal(second.begin(), second.end(), chosen + vocab));
 }
 
 }  // namespace

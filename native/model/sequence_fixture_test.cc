@@ -81,8 +81,13 @@ std::vector<float> TestSequence::run(std::span<const int> tokens, int chunk) {
 std::vector<float> TestSequence::pass(std::span<const int> tokens, PassKind kind) {
   const Status status = model_->forward(tokens, kind, experts_, 0);
   ROTA_CHECK(status.ok(), status.message());
-  const float* logits = model_->logits(0);
-  return {logits, logits + tokens.size() * static_cast<size_t>(config().vocab)};
+  std::vector<float> out;
+  for (int row = 0; row < static_cast<int>(tokens.size()); ++row) {
+    const float* logits = model_->logits(row);
+    ROTA_CHECK(model_->best(row) == argmax(logits, config().vocab), "best of row", row);
+    out.insert(out.end(), logits, logits + config().vocab);
+  }
+  return out;
 }
 
 int argmax(const float* values, int n) {

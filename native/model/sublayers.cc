@@ -40,7 +40,7 @@ void run_attention_half(Core& core, int layer, int first, int rows) {
   }
   enter_sublayer(core, w.hc_attn, w.attn_norm, rows);
   target_attention(core, layer, first, rows);
-  leave_sublayer(core, rows);
+  leave_sublayer(core, rows, {});
 }
 
 void read_head(Core& core, int rows, int first_logit_row) {
@@ -55,24 +55,33 @@ void read_head(Core& core, int rows, int first_logit_row) {
                           b.collapse + skipped * copies, count, c.hc_mult, c.dim, b.head_in);
   core.device.rms(b.head_in, core.weights.norm, count, c.dim, c.rms_eps, b.head_in);
   core.linear(core.weights.head, b.head_in, count, b.logits);
-  core.device.download(b.host_logits.data(), b.logits.address(),
-                       static_cast<size_t>(count) * static_cast<size_t>(c.vocab) * sizeof(float));
+  b.host_logits.stand_at(b.logits);
+  core.device.largest(b.logits, count, c.vocab, b.best);
+  core.device.download(b.host_best.data(), b.best.address(),
+                       static_cast<size_t>(count) * sizeof(int));
 }
+
+namespace {
+
+HcStream stream_of(const Core& core) {
+  const Config& c = core.config;
+  const Buffers& b = core.buffers;
+  const HcParams params{c.hc_mult, c.hc_sinkhorn_iters, c.rms_eps, c.hc_eps};
+  return {params, c.dim, b.h, b.pre, b.post, b.comb};
+}
+
+}  // namespace
 
 void enter_sublayer(Core& core, const HcWeights& hc, DevVector norm, int rows) {
-  const Config& c = core.config;
   Buffers& b = core.buffers;
-  const HcParams params{c.hc_mult, c.hc_sinkhorn_iters, c.rms_eps, c.hc_eps};
-  core.linear(hc.fn, b.h, rows, b.mix);
-  core.device.hc_coefficients(params, b.h, c.dim, b.mix, hc.base, hc.scale, rows, b.pre, b.post,
-                              b.comb);
-  core.device.hc_collapse(b.h, b.collapse, rows, c.hc_mult, c.dim, b.x);
-  core.device.rms(b.x, norm, rows, c.dim, c.rms_eps, b.x);
+  *core.dense_bytes += hc.fn.bytes;
+  core.device.hc_enter(stream_of(core), {&hc.fn, hc.base, hc.scale, b.mix}, b.collapse, norm, rows,
+                       b.x);
 }
 
-void leave_sublayer(Core& core, int rows) {
+void leave_sublayer(Core& core, int rows, DevPtr<const float> addend) {
   Buffers& b = core.buffers;
-  core.device.hc_expand(b.h, b.y, b.post, b.comb, rows, core.config.hc_mult, core.config.dim);
+  core.device.hc_leave(stream_of(core), b.y, addend, rows);
   std::swap(b.collapse, b.pre);
 }
 
@@ -135,17 +144,10 @@ void compute_shared_expert(Core& core, const LayerWeights& w, int rows) {
   Buffers& b = core.buffers;
   const DevPtr<const float> in = core.as_quantised_input(b.x, rows, c.dim);
   const size_t count = static_cast<size_t>(rows) * static_cast<size_t>(c.moe_inter);
-  core.linear(w.shared_gate, in, rows, b.shared_gate);
-  core.linear(w.shared_up, in, rows, b.shared_up);
+  core.linear_pair(w.shared_gate, w.shared_up, in, rows, b.shared_gate, b.shared_up);
   core.device.swiglu(b.shared_gate, b.shared_up, count, c.swiglu_limit, b.shared_gate);
   core.linear(w.shared_down, core.as_quantised_input(b.shared_gate, rows, c.moe_inter), rows,
               b.shared_y);
-}
-
-void add_shared_expert(Core& core, int rows) {
-  Buffers& b = core.buffers;
-  core.device.add(b.shared_y, static_cast<size_t>(rows) * static_cast<size_t>(core.config.dim),
-                  b.y);
 }
 
 // The device computes the shared expert while its answer travels, and the host places the experts.
@@ -175,9 +177,7 @@ Status mixture_of_experts(Core& core, const MoeSite& site, int rows, RoutedExper
   const int64_t start = now_ns();
   const Status status = run_experts(core, site, rows, routed, in);
   *experts_ns += static_cast<uint64_t>(now_ns() - start);
-  ROTA_RETURN_IF_ERROR(status);
-  add_shared_expert(core, rows);
-  return {};
+  return status;
 }
 
 }  // namespace rota

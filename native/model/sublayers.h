@@ -16,20 +16,23 @@ void enter_stream(Core& core, std::span<const int> tokens, int first);
 // The first half of a target layer: Engram, draft tap, attention; then the stream stands before the
 // layer's experts.
 void run_attention_half(Core& core, int layer, int first, int rows);
-// Logits of rows first_logit_row .. rows - 1 of the stream into buffers.host_logits.
+// Logits of rows first_logit_row .. rows - 1 of the stream into buffers.host_logits, and which are
+// the largest into buffers.host_best.
 void read_head(Core& core, int rows, int first_logit_row);
 
 // Coefficients of this sublayer from the stream; then x = RMS(stream collapsed with
 // buffers.collapse). The new `pre` stays in buffers.pre until leave_sublayer: a sublayer collapses
 // with its PREDECESSOR's.
 void enter_sublayer(Core& core, const HcWeights& hc, DevVector norm, int rows);
-// Adds buffers.y back into the stream and hands `pre` to the next sublayer.
-void leave_sublayer(Core& core, int rows);
+// Adds buffers.y, and what is given besides, back into the stream and hands `pre` to the next
+// sublayer.
+void leave_sublayer(Core& core, int rows, DevPtr<const float> addend);
 
-// Query, window key/value; leaves q roped in buffers.q, kv roped and not yet rounded in buffers.kv.
+// Query, window key/value; leaves q not yet roped in buffers.q, kv roped and not yet rounded in
+// buffers.kv.
 void project_qkv(Core& core, const LayerWeights& w, DevVector freq, int first, int rows);
-// args.q, sinks, out, sizes and scale are filled in; then inverse rotation and grouped output into
-// buffers.y.
+// args.q, sinks, out, sizes and scale are filled in; then attention of the roped
+// q, inverse rotation and grouped output into buffers.y.
 void attend(Core& core, const LayerWeights& w, DevVector freq, AttentionArgs args);
 // Window attention plus, in layers with a ratio, the compressed stream of the layer's owner.
 void target_attention(Core& core, int layer, int first, int rows);
@@ -54,10 +57,9 @@ struct MoeSite {
 // The router's answer to buffers.x, into buffers.host_ids and host_weights: there after the next
 // finish_downloads().
 void ask_router(Core& core, const MoeSite& site, DevVector selection_bias, int rows);
-// The shared expert of buffers.x into buffers.shared_y; and buffers.y += that.
+// The shared expert of buffers.x into buffers.shared_y.
 void compute_shared_expert(Core& core, const LayerWeights& w, int rows);
-void add_shared_expert(Core& core, int rows);
-// All of it, with whoever places the routed experts between the two.
+// The routed experts into buffers.y, and the shared one: leave_sublayer adds it.
 Status mixture_of_experts(Core& core, const MoeSite& site, int rows, RoutedExperts& routed,
                           uint64_t* experts_ns);
 

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "device/cuda/early_launch.cuh"
 #include "device/cuda/key_at.cuh"
 #include "device/cuda/reduce.cuh"
+#include "device/cuda/rotation.cuh"
 
 namespace rota {
 namespace {
@@ -18,9 +20,16 @@ constexpr int kTile = 16;        // keys held decoded in shared memory
 constexpr int kThreads = kHeadsABlock * kWarp;
 constexpr float kBelowAllScores = -1e30f;  // the reference's first maximum
 
+// How queries and the output are turned; nothing without `pairs`.
+struct Turns {
+  const float* freq;
+  int pairs, first_position;
+};
+
 struct AttentionShape {
   AttentionArgs args;
   Keys ring, block, listed;
+  Turns turns;
   int parts;      // of the longest row
   float* values;  // [rows, heads, parts, head_dim], not yet divided
   float* maxima;  // [rows, heads, parts]
@@ -62,17 +71,18 @@ struct HeadState {
 
   // The keys at `tile` [count, dim], count at most kKeysAtOnce; all lanes have the scores.
   __device__ void add(const float* tile, int count, int dim, int lane, float scale) {
+    // Shared memory's speed binds: a key is read once, for its score and as its value.
+    float key[kKeysAtOnce][kChannels];
     float score[kKeysAtOnce];
     float best = largest;
 #pragma unroll
     for (int k = 0; k < kKeysAtOnce; ++k) {
       float sum = 0;
-      if (k < count) {
 #pragma unroll
-        for (int c = 0; c < kChannels; ++c) {
-          const int d = lane + c * kWarp;
-          if (d < dim) sum = fmaf(q[c], tile[k * dim + d], sum);
-        }
+      for (int c = 0; c < kChannels; ++c) {
+        const int d = lane + c * kWarp;
+        key[k][c] = k < count && d < dim ? tile[k * dim + d] : 0.f;
+        sum = fmaf(q[c], key[k][c], sum);
       }
       score[k] = warp_sum(sum) * scale;
       if (k < count) best = fmaxf(best, score[k]);
@@ -88,17 +98,23 @@ struct HeadState {
       const float weight = expf(score[k] - largest);
       total += weight;
 #pragma unroll
-      for (int c = 0; c < kChannels; ++c) {
-        const int d = lane + c * kWarp;
-        if (d < dim) out[c] = fmaf(weight, tile[k * dim + d], out[c]);
-      }
+      for (int c = 0; c < kChannels; ++c) out[c] = fmaf(weight, key[k][c], out[c]);
     }
   }
 };
 
+// All lanes of a warp call, with channel d = lane + 32 i.
+__device__ __forceinline__ float turn(const AttentionShape& shape, int row, int d, float value,
+                                      bool inverse) {
+  const int dim = shape.args.head_dim;
+  return turned_in_lanes(value, d, dim, dim - 2 * shape.turns.pairs,
+                         shape.turns.first_position + row, shape.turns.freq, inverse);
+}
+
 // blockIdx: x part, y heads, z row.
 template <int kChannels>
 __global__ void __launch_bounds__(kThreads) part_kernel(const AttentionShape shape) {
+  take_turn();
   extern __shared__ __align__(16) float tile[];  // [kTile, head_dim]
   const AttentionArgs& args = shape.args;
   const int row = static_cast<int>(blockIdx.z), part = static_cast<int>(blockIdx.x);
@@ -118,6 +134,7 @@ __global__ void __launch_bounds__(kThreads) part_kernel(const AttentionShape sha
                      ? args.q.address()[at * static_cast<size_t>(dim) + static_cast<size_t>(d)]
                      : 0.f;
     state.out[c] = 0;
+    if (shape.turns.pairs > 0) state.q[c] = turn(shape, row, d, state.q[c], false);
   }
   for (int begin = first; begin < last; begin += kTile) {
     const int count = min(kTile, last - begin);
@@ -147,6 +164,7 @@ __global__ void __launch_bounds__(kThreads) part_kernel(const AttentionShape sha
 
 // blockIdx: x head, y row; threads stride over channels. Parts are added in order.
 __global__ void sum_kernel(const AttentionShape shape) {
+  take_turn();
   const AttentionArgs& args = shape.args;
   const int row = static_cast<int>(blockIdx.y), head = static_cast<int>(blockIdx.x);
   const size_t dim = static_cast<size_t>(args.head_dim),
@@ -161,13 +179,16 @@ __global__ void sum_kernel(const AttentionShape shape) {
     total = fmaf(shape.sums[first + p], expf(shape.maxima[first + p] - largest), total);
   }
   const float denominator = total + expf(args.sinks.address()[head] - largest);
-  for (size_t d = threadIdx.x; d < dim; d += blockDim.x) {
+  for (size_t begin = 0; begin < dim; begin += blockDim.x) {
+    const size_t d = begin + threadIdx.x;
     float sum = 0;
-    for (int p = 0; p < parts; ++p) {
+    for (int p = 0; p < parts && d < dim; ++p) {
       sum = fmaf(shape.values[(first + p) * dim + d], expf(shape.maxima[first + p] - largest), sum);
     }
     // Without a key there is no value, whatever the sink.
-    args.out.address()[at * dim + d] = parts == 0 ? 0.f : sum / denominator;
+    float value = parts == 0 ? 0.f : sum / denominator;
+    if (shape.turns.pairs > 0) value = turn(shape, row, static_cast<int>(d), value, true);
+    if (d < dim) args.out.address()[at * dim + d] = value;
   }
 }
 
@@ -190,20 +211,17 @@ void launch_parts(cudaStream_t stream, const AttentionShape& shape) {
                     static_cast<unsigned>(args.rows));
   const size_t shared =
       static_cast<size_t>(kTile) * static_cast<size_t>(args.head_dim) * sizeof(float);
-  part_kernel<kChannels><<<blocks, kThreads, shared, stream>>>(shape);
+  launch_early(stream, part_kernel<kChannels>, blocks, kThreads, shared, shape);
 }
 
-void launch_band(cudaStream_t stream, const AttentionArgs& args, float* scratch) {
+void launch_band(cudaStream_t stream, const AttentionArgs& args, const Turns& turns,
+                 float* scratch) {
   const size_t cells = static_cast<size_t>(args.rows) * static_cast<size_t>(args.heads) *
                        static_cast<size_t>(most_parts(args));
-  AttentionShape shape{args,
-                       gpu::keys_of(args.ring),
-                       block_keys(args),
-                       gpu::keys_of(args.listed_keys),
-                       most_parts(args),
-                       scratch + 2 * cells,
-                       scratch,
-                       scratch + cells};
+  AttentionShape shape{
+      args,           gpu::keys_of(args.ring), block_keys(args),    gpu::keys_of(args.listed_keys),
+      turns,          most_parts(args),        scratch + 2 * cells, scratch,
+      scratch + cells};
   if (args.head_dim <= 2 * kWarp) {
     launch_parts<2>(stream, shape);
   } else if (args.head_dim <= 4 * kWarp) {
@@ -212,7 +230,7 @@ void launch_band(cudaStream_t stream, const AttentionArgs& args, float* scratch)
     launch_parts<kMostHeadDim / kWarp>(stream, shape);
   }
   const dim3 blocks(static_cast<unsigned>(args.heads), static_cast<unsigned>(args.rows));
-  sum_kernel<<<blocks, 128, 0, stream>>>(shape);
+  launch_early(stream, sum_kernel, blocks, 128, 0, shape);
 }
 
 }  // namespace
@@ -223,7 +241,8 @@ size_t attention_scratch_floats(int heads, int head_dim, int keys) {
          static_cast<size_t>(parts) * static_cast<size_t>(head_dim + 2);
 }
 
-void launch_attention(cudaStream_t stream, const AttentionArgs& args, float* scratch) {
+void launch_attention(cudaStream_t stream, const AttentionArgs& args, const Rotation& rotation,
+                      float* scratch) {
   const size_t width = static_cast<size_t>(args.heads) * static_cast<size_t>(args.head_dim);
   for (int done = 0; done < args.rows; done += kAttentionRows) {
     const size_t row = static_cast<size_t>(done);
@@ -237,7 +256,8 @@ void launch_attention(cudaStream_t stream, const AttentionArgs& args, float* scr
       band.list = args.list + row * static_cast<size_t>(args.list_stride);
       band.list_count = args.list_count + row;
     }
-    launch_band(stream, band, scratch);
+    launch_band(stream, band, {rotation.freq.address(), rotation.pairs, args.first_position + done},
+                scratch);
   }
 }
 

@@ -17,6 +17,8 @@ inline constexpr int kAttentionRows = 16;
 
 // Floats of scratch for rows of at most `keys` keys.
 size_t attention_scratch_floats(int heads, int head_dim, int keys);
-void launch_attention(cudaStream_t stream, const AttentionArgs& args, float* scratch);
+// Queries are turned as they are read and the output back as it is written, where there are pairs.
+void launch_attention(cudaStream_t stream, const AttentionArgs& args, const Rotation& rotation,
+                      float* scratch);
 
 }  // namespace rota

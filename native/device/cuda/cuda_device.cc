@@ -5,6 +5,7 @@
 #include "device/cuda/attention.cuh"
 #include "device/cuda/cuda_device.cuh"
 #include "device/cuda/cuda_stream.cuh"
+#include "device/cuda/hc_enter.cuh"
 #include "device/cuda/hyper_connection.cuh"
 #include "device/cuda/key_codes.cuh"
 #include "device/cuda/linear.cuh"
@@ -23,13 +24,32 @@ Status beyond(const char* what, int64_t value, int64_t most) {
                            "; use --device host"};
 }
 
+// Grows and never shrinks.
+struct Scratch {
+  float* memory = nullptr;
+  size_t floats = 0;
+
+  Status reach(CudaStream& stream, const char* what, size_t wanted) {
+    if (wanted <= floats) return {};
+    stream.release(memory);
+    memory = nullptr, floats = 0;
+    ROTA_ASSIGN_OR_RETURN(void* taken, stream.allocate(wanted * sizeof(float), what));
+    memory = static_cast<float*>(taken);
+    floats = wanted;
+    return {};
+  }
+};
+
 class CudaDevice final : public Device {
  public:
   CudaDevice(std::unique_ptr<CudaStream> stream, std::unique_ptr<Transfers> transfers)
       : name_("cuda:" + std::to_string(stream->index()) + " " + stream->device_name()),
         stream_(std::move(stream)),
         transfers_(std::move(transfers)) {}
-  ~CudaDevice() override { stream_->release(scratch_); }
+  ~CudaDevice() override {
+    stream_->release(attention_scratch_.memory);
+    stream_->release(stream_scratch_.memory);
+  }
 
   CudaStream& stream() { return *stream_; }
   const char* name() const override { return name_.c_str(); }
@@ -60,15 +80,11 @@ class CudaDevice final : public Device {
       return beyond("index queries, in bytes,", static_cast<int64_t>(shared),
                     static_cast<int64_t>(kMostSharedBytes));
     }
-    const size_t floats = attention_scratch_floats(sizes.heads, sizes.head_dim, sizes.keys);
-    if (floats <= scratch_floats_) return {};
-    stream_->release(scratch_);
-    scratch_ = nullptr, scratch_floats_ = 0;
-    ROTA_ASSIGN_OR_RETURN(void* memory,
-                          stream_->allocate(floats * sizeof(float), "attention scratch"));
-    scratch_ = static_cast<float*>(memory);
-    scratch_floats_ = floats;
-    return {};
+    ROTA_RETURN_IF_ERROR(attention_scratch_.reach(
+        *stream_, "attention scratch",
+        attention_scratch_floats(sizes.heads, sizes.head_dim, sizes.keys)));
+    return stream_scratch_.reach(*stream_, "stream scratch",
+                                 hc_enter_scratch_floats(sizes.stream_rows, sizes.stream_dim));
   }
 
   void lay_out(Matrix& w) override {
@@ -90,6 +106,15 @@ class CudaDevice final : public Device {
   void gather(const Matrix& table, const int* ids, int n, DevPtr<float> y) override {
     launch_gather(stream_->use(), table, ids, n, y.address());
     stream_->note_launch("gather");
+  }
+
+  void gather_listed(const Matrix& table, DevPtr<const int> ids, int n, DevPtr<float> y) override {
+    launch_gather_listed(stream_->use(), table, ids.address(), n, y.address());
+    stream_->note_launch("gather_listed");
+  }
+  void largest(DevPtr<const float> x, int rows, int n, DevPtr<int> ids) override {
+    launch_largest(stream_->use(), x.address(), rows, n, ids.address());
+    stream_->note_launch("largest");
   }
 
   void rms(DevPtr<const float> x, DevPtr<const float> w, int rows, int n, float eps,
@@ -125,8 +150,8 @@ class CudaDevice final : public Device {
   void hc_expand(DevPtr<float> h, DevPtr<const float> y, DevPtr<const float> post,
                  DevPtr<const float> comb, int rows, int mult, int dim) override {
     ROTA_CHECK(mult <= kMostHcCopies, "copies", mult);
-    launch_hc_expand(stream_->use(), h.address(), y.address(), post.address(), comb.address(), rows,
-                     mult, dim);
+    launch_hc_expand(stream_->use(), h.address(), y.address(), nullptr, post.address(),
+                     comb.address(), rows, mult, dim);
     stream_->note_launch("hc_expand");
   }
   void hc_mean(DevPtr<const float> h, int rows, int mult, int dim, DevPtr<float> out,
@@ -156,11 +181,17 @@ class CudaDevice final : public Device {
                     first_group, groups, dim, out.address());
     stream_->note_launch("compress");
   }
-  void attention(const AttentionArgs& args) override {
+  void attention(const AttentionArgs& args) override { attend(args, {}); }
+  void rotated_attention(const AttentionArgs& args, DevPtr<float>,
+                         const Rotation& rotation) override {
+    attend(args, rotation);
+  }
+  void attend(const AttentionArgs& args, const Rotation& rotation) {
     const int keys = args.window + args.block_rows + (args.list ? args.list_stride : 0);
-    ROTA_CHECK(attention_scratch_floats(args.heads, args.head_dim, keys) <= scratch_floats_,
-               "scratch for keys", keys, "heads", args.heads);
-    launch_attention(stream_->use(), args, scratch_);
+    ROTA_CHECK(
+        attention_scratch_floats(args.heads, args.head_dim, keys) <= attention_scratch_.floats,
+        "scratch for keys", keys, "heads", args.heads);
+    launch_attention(stream_->use(), args, rotation, attention_scratch_.memory);
     stream_->note_launch("attention");
   }
 
@@ -209,12 +240,40 @@ class CudaDevice final : public Device {
     stream_->note_launch("add");
   }
 
+  void linear_pair(const Matrix& first, const Matrix& second, DevPtr<const float> x, int rows,
+                   DevPtr<float> y_first, DevPtr<float> y_second) override {
+    launch_linear_pair(stream_->use(), first, second, x.address(), rows, y_first.address(),
+                       y_second.address());
+    stream_->note_launch("linear_pair");
+  }
+  void hc_enter(const HcStream& s, const HcMix& mix, DevPtr<const float> collapse,
+                DevPtr<const float> norm, int rows, DevPtr<float> x) override {
+    if (!fits_hc_enter(s, mix)) return Device::hc_enter(s, mix, collapse, norm, rows, x);
+    ROTA_CHECK(hc_enter_scratch_floats(rows, s.dim) <= stream_scratch_.floats, "rows", rows, "of",
+               s.dim);
+    launch_hc_enter(stream_->use(), s, mix, collapse.address(), norm.address(), rows, x.address(),
+                    stream_scratch_.memory);
+    stream_->note_launch("hc_enter");
+  }
+  void hc_leave(const HcStream& s, DevPtr<float> y, DevPtr<const float> addend, int rows) override {
+    ROTA_CHECK(s.params.mult <= kMostHcCopies, "copies", s.params.mult);
+    launch_hc_expand(stream_->use(), s.h.address(), y.address(), addend.address(), s.post.address(),
+                     s.comb.address(), rows, s.params.mult, s.dim);
+    stream_->note_launch("hc_leave");
+  }
+  void rms_rope(DevPtr<float> x, DevPtr<const float> w, int rows, int dim, float eps,
+                const Rotation& rotation, int first_position, int step) override {
+    ROTA_CHECK(dim % 2 == 0, "channels", dim);
+    launch_rms_rope(stream_->use(), x.address(), w.address(), rows, dim, eps,
+                    rotation.freq.address(), rotation.pairs, first_position, step);
+    stream_->note_launch("rms_rope");
+  }
+
  private:
   std::string name_;
   std::unique_ptr<CudaStream> stream_;
   std::unique_ptr<Transfers> transfers_;
-  float* scratch_ = nullptr;
-  size_t scratch_floats_ = 0;
+  Scratch attention_scratch_, stream_scratch_;
 };
 
 }  // namespace

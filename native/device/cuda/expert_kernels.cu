@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "device/cuda/early_launch.cuh"
 #include "device/cuda/expert_layout.cuh"
 #include "device/cuda/expert_plain_passes.cuh"
 
@@ -14,17 +15,8 @@ namespace {
 template <typename... Parameters, typename... Arguments>
 void launch_after(CudaStream& stream, dim3 grid, int threads, int shared,
                   void (*kernel)(Parameters...), const char* what, Arguments... arguments) {
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = grid;
-  config.blockDim = dim3(static_cast<unsigned>(threads));
-  config.dynamicSmemBytes = static_cast<size_t>(shared);
-  config.stream = stream.use();
-  config.attrs = &early;
-  config.numAttrs = 1;
-  stream.note(cudaLaunchKernelEx(&config, kernel, arguments...), what);
+  launch_early(stream.use(), kernel, grid, threads, static_cast<size_t>(shared), arguments...);
+  stream.note_launch(what);
 }
 
 size_t pairs_of(const CudaExpertShape& s) {

@@ -2,6 +2,7 @@
 // which tile; how a block goes through its tiles is expert_stream.cuh's.
 #pragma once
 
+#include "device/cuda/early_launch.cuh"
 #include "device/cuda/expert_integers.cuh"
 #include "device/cuda/expert_plain.cuh"
 #include "device/cuda/expert_stream.cuh"
@@ -32,8 +33,7 @@ __device__ __forceinline__ void rows_to_integers(const float* rows, int row, int
 // x[rows, n]. Grid: chunks in blocks of kIntegerWarps, rows.
 static __global__ void __launch_bounds__(32 * kIntegerWarps)
     integers_kernel(const float* x, int n, const IntegerRows out) {
-  let_the_next_begin();
-  wait_for_the_kernel_before();
+  take_turn();
   rows_to_integers<false>(x, static_cast<int>(blockIdx.y), n, out);
 }
 
@@ -42,8 +42,7 @@ template <bool kRound>
 static __global__ void __launch_bounds__(32 * kIntegerWarps)
     hidden_integers_kernel(const __grid_constant__ ExpertCall call, const float* hidden, int inter,
                            const IntegerRows out) {
-  let_the_next_begin();
-  wait_for_the_kernel_before();
+  take_turn();
   rows_to_integers<kRound>(hidden, call.pair[blockIdx.y], inter, out);
 }
 
@@ -155,8 +154,7 @@ static __global__ void __launch_bounds__(kThreads, kBlocks<kTiles>)
 // y[row] = sum of partial[row, k] for k ascending, from 0.
 static __global__ void __launch_bounds__(128)
     sum_kernel(const float* partial, int dim, int top_k, float* y) {
-  let_the_next_begin();
-  wait_for_the_kernel_before();
+  take_turn();
   const auto o = static_cast<size_t>(blockIdx.x * 128 + threadIdx.x);
   if (o >= static_cast<size_t>(dim)) return;
   const auto row = static_cast<size_t>(blockIdx.y), width = static_cast<size_t>(dim);

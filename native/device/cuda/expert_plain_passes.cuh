@@ -9,8 +9,7 @@ namespace rota {
 // Grid: inter / kWarps, jobs. x are the layer's floats.
 static __global__ void __launch_bounds__(kThreads)
     plain_gate_up_kernel(const __grid_constant__ ExpertCall call, GateUpArgs args, const float* x) {
-  let_the_next_begin();
-  wait_for_the_kernel_before();
+  take_turn();
   const ExpertCallJob& job = call.jobs[blockIdx.y];
   const auto gate_format = static_cast<Format>(job.gate.format);
   const auto up_format = static_cast<Format>(job.up.format);
@@ -30,8 +29,7 @@ static __global__ void __launch_bounds__(kThreads)
 // Grid: dim / kWarps, jobs.
 static __global__ void __launch_bounds__(kThreads)
     plain_down_kernel(const __grid_constant__ ExpertCall call, DownArgs args, const float* hidden) {
-  let_the_next_begin();
-  wait_for_the_kernel_before();
+  take_turn();
   const ExpertCallJob& job = call.jobs[blockIdx.y];
   const auto format = static_cast<Format>(job.down.format);
   const int o = static_cast<int>(blockIdx.x * kWarps + threadIdx.x / 32);
@@ -48,8 +46,7 @@ static __global__ void __launch_bounds__(kThreads)
 // The pairs' hidden rows rounded to e4m3, as floats, for plain down matrices.
 static __global__ void __launch_bounds__(256)
     round_hidden_kernel(const __grid_constant__ ExpertCall call, float* hidden, int inter) {
-  let_the_next_begin();
-  wait_for_the_kernel_before();
+  take_turn();
   const auto pair = static_cast<size_t>(call.pair[blockIdx.x]);
   round_row(hidden + pair * static_cast<size_t>(inter), inter);
 }

@@ -14,8 +14,9 @@ void launch_hc_coefficients(cudaStream_t stream, const HcParams& params, const f
                             float* pre, float* post, float* comb);
 void launch_hc_collapse(cudaStream_t stream, const float* h, const float* m, int rows, int mult,
                         int dim, float* x);
-void launch_hc_expand(cudaStream_t stream, float* h, const float* y, const float* post,
-                      const float* comb, int rows, int mult, int dim);
+// h takes y + addend, which may be null.
+void launch_hc_expand(cudaStream_t stream, float* h, const float* y, const float* addend,
+                      const float* post, const float* comb, int rows, int mult, int dim);
 void launch_hc_mean(cudaStream_t stream, const float* h, int rows, int mult, int dim, float* out,
                     int out_stride);
 void launch_hc_copy(cudaStream_t stream, const float* x, int rows, int mult, int dim, float* h);

@@ -2,6 +2,7 @@
 // lane.
 #include <algorithm>
 
+#include "device/cuda/early_launch.cuh"
 #include "device/cuda/key_at.cuh"
 #include "device/cuda/reduce.cuh"
 #include "device/cuda/selection.cuh"
@@ -14,6 +15,7 @@ constexpr int kRowsAtOnce = 32768;  // a grid's second side has 65,535 at most
 
 // blockIdx.x: tile of keys, blockIdx.y: row. Shared: keys [kTile, dim], queries [heads, dim + 1].
 __global__ void scores_kernel(const IndexArgs args, gpu::Keys keys) {
+  take_turn();
   extern __shared__ __align__(16) float shared[];
   const int row = static_cast<int>(blockIdx.y), dim = args.head_dim, heads = args.heads;
   const int visible = (args.first_position + row + 1) / args.ratio;
@@ -74,7 +76,7 @@ void launch_index_scores(cudaStream_t stream, const IndexArgs& args) {
     if (widest == 0) continue;
     const dim3 blocks(static_cast<unsigned>((widest + kTile - 1) / kTile),
                       static_cast<unsigned>(band.rows));
-    scores_kernel<<<blocks, kThreads, bytes, stream>>>(band, gpu::keys_of(args.keys));
+    launch_early(stream, scores_kernel, blocks, kThreads, bytes, band, gpu::keys_of(args.keys));
   }
 }
 

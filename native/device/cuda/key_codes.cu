@@ -1,6 +1,7 @@
 // A warp rounds 32 neighbouring values: one block of 32, or two of 16.
 #include "device/cuda/key_codes.cuh"
 
+#include "device/cuda/early_launch.cuh"
 #include "device/cuda/key_at.cuh"
 #include "device/cuda/reduce.cuh"
 #include "device/cuda/small_numbers.cuh"
@@ -32,6 +33,7 @@ __device__ uint32_t code_of(FakeQuant kind, float value, float scale) {
 }
 
 __global__ void fake_quant_kernel(FakeQuant kind, float* x, size_t count) {
+  take_turn();
   const size_t i = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
   // All lanes of a warp take part in the maximum of what is there.
   const float value = i < count ? x[i] : 0.f;
@@ -44,6 +46,7 @@ __global__ void fake_quant_kernel(FakeQuant kind, float* x, size_t count) {
 // blockIdx.x: row; threadIdx strides over its channels, a warp at 32 neighbours.
 __global__ void store_plain_kernel(const float* x, int dim, int first, Keys keys, uint8_t* data,
                                    int slots) {
+  take_turn();
   const size_t slot = static_cast<size_t>((first + static_cast<int>(blockIdx.x)) % slots);
   uint8_t* row = data + slot * keys.row_bytes;
   for (int d = static_cast<int>(threadIdx.x); d < dim; d += kThreads) {
@@ -59,6 +62,7 @@ __global__ void store_plain_kernel(const float* x, int dim, int first, Keys keys
 
 __global__ void store_codes_kernel(const float* x, FakeQuant kind, int dim, int first,
                                    size_t row_bytes, uint8_t* data, int slots) {
+  take_turn();
   const size_t slot = static_cast<size_t>((first + static_cast<int>(blockIdx.x)) % slots);
   uint8_t* row = data + slot * row_bytes;
   // dim is a multiple of 32: a warp has a whole block or nothing.
@@ -98,7 +102,7 @@ FakeQuant rounding_of(KeyFormat format) {
 void launch_fake_quant(cudaStream_t stream, FakeQuant kind, float* x, size_t count) {
   if (count == 0) return;
   const auto blocks = static_cast<unsigned>((count + kThreads - 1) / kThreads);
-  fake_quant_kernel<<<blocks, kThreads, 0, stream>>>(kind, x, count);
+  launch_early(stream, fake_quant_kernel, blocks, kThreads, 0, kind, x, count);
 }
 
 void launch_store_keys(cudaStream_t stream, const float* x, int rows, int first,
@@ -106,11 +110,11 @@ void launch_store_keys(cudaStream_t stream, const float* x, int rows, int first,
   if (rows == 0) return;
   const auto blocks = static_cast<unsigned>(rows);
   if (is_packed(keys.format)) {
-    store_codes_kernel<<<blocks, kThreads, 0, stream>>>(
-        x, rounding_of(keys.format), keys.dim, first, keys.row_bytes(), keys.data.address(), slots);
+    launch_early(stream, store_codes_kernel, blocks, kThreads, 0, x, rounding_of(keys.format),
+                 keys.dim, first, keys.row_bytes(), keys.data.address(), slots);
   } else {
-    store_plain_kernel<<<blocks, kThreads, 0, stream>>>(x, keys.dim, first, keys_of(keys),
-                                                        keys.data.address(), slots);
+    launch_early(stream, store_plain_kernel, blocks, kThreads, 0, x, keys.dim, first, keys_of(keys),
+                 keys.data.address(), slots);
   }
 }
 

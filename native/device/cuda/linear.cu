@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "device/cuda/early_launch.cuh"
 #include "device/cuda/linear_words.cuh"
 #include "device/cuda/matrix_layout.cuh"
 #include "device/cuda/reduce.cuh"
@@ -37,6 +38,7 @@ WeightReader reader_of(const Matrix& w) { return {w.format, w.layout == MatrixLa
 
 // A warp an output, a row after the other.
 __global__ void plain_kernel(WeightReader weight, LinearArgs args) {
+  take_turn();
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int output =
       static_cast<int>(blockIdx.x) * kLinearWarps + static_cast<int>(threadIdx.x) / kWarp;
@@ -59,7 +61,7 @@ __global__ void plain_kernel(WeightReader weight, LinearArgs args) {
 
 void launch_plain(cudaStream_t stream, const Matrix& w, const LinearArgs& args) {
   const auto blocks = static_cast<unsigned>((args.out + kLinearWarps - 1) / kLinearWarps);
-  plain_kernel<<<blocks, kLinearWarps * kWarp, 0, stream>>>(reader_of(w), args);
+  launch_early(stream, plain_kernel, blocks, kLinearWarps * kWarp, 0, reader_of(w), args);
 }
 
 // Token ids travel as a kernel's arguments: no memory, and no copy to wait for.
@@ -70,6 +72,7 @@ struct Ids {
 
 __global__ void gather_kernel(WeightReader weight, const uint8_t* table, size_t row_bytes, int n,
                               Ids ids, float* y) {
+  take_turn();
   const uint8_t* row = table + static_cast<size_t>(ids.id[blockIdx.x]) * row_bytes;
   const size_t out = static_cast<size_t>(blockIdx.x) * static_cast<size_t>(n);
   const int i = static_cast<int>(blockIdx.y * blockDim.x + threadIdx.x);
@@ -77,44 +80,99 @@ __global__ void gather_kernel(WeightReader weight, const uint8_t* table, size_t 
   y[out + static_cast<size_t>(i)] = weight(row, static_cast<size_t>(i));
 }
 
-}  // namespace
+bool aligned(const void* at) { return reinterpret_cast<uintptr_t>(at) % 16 == 0; }
 
-void launch_linear(cudaStream_t stream, const Matrix& w, int groups, const float* x, int rows,
-                   float* y) {
-  if (rows == 0 || w.out == 0) return;
+struct Product {
+  LinearArgs args;
+  bool in_words;  // four weights and four of x at once
+  bool in_tiles;  // of the tensor cores
+};
+
+Product product_of(const Matrix& w, int groups, const float* x, int rows, float* y) {
   LinearArgs args;
   args.w = w.data.address();
   args.row_bytes = w.bytes / static_cast<size_t>(w.out);
   args.in = w.in, args.out = w.out;
   args.x = x;
   args.x_stride = static_cast<unsigned>(w.in) * static_cast<unsigned>(groups);
-  args.outputs_a_group = groups > 1 ? w.out / groups : (w.out + 3) / 4 * 4;
+  args.outputs_a_group =
+      groups > 1 ? w.out / groups : (w.out + kTensorOutputs - 1) / kTensorOutputs * kTensorOutputs;
   args.rows = rows;
   args.y = y;
-  args.slices = linear_slices(w.in, w.out);
-  const auto aligned = [](const void* at) { return reinterpret_cast<uintptr_t>(at) % 16 == 0; };
   const bool in_words = w.in % 4 == 0 && aligned(x) && aligned(args.w);
-  const bool grouped = w.layout == MatrixLayout::kGrouped;
-  if (in_words && w.format == Format::kF32) return launch_linear_f32(stream, args);
-  if (in_words && w.format == Format::kF16) return launch_linear_f16(stream, args);
-  if (in_words && w.format == Format::kBF16) return launch_linear_bf16(stream, args);
-  if (in_words && grouped && w.format == Format::kQ8_0) return launch_linear_q8_0(stream, args);
-  if (in_words && grouped && w.format == Format::kMXFP8) return launch_linear_mxfp8(stream, args);
-  launch_plain(stream, w, args);
+  const bool in_tiles =
+      in_words && w.layout == MatrixLayout::kGrouped && args.outputs_a_group % kTensorOutputs == 0;
+  args.slices = in_tiles ? tensor_slices(w.in, w.out) : linear_slices(w.in, w.out);
+  return {args, in_words, in_tiles};
+}
+
+void launch_in_tiles(cudaStream_t stream, Format format, const LinearArgs& first,
+                     const LinearArgs* second) {
+  if (format == Format::kQ8_0) return launch_linear_q8_0(stream, first, second);
+  launch_linear_mxfp8(stream, first, second);
+}
+
+__global__ void gather_listed_kernel(WeightReader weight, const uint8_t* table, size_t row_bytes,
+                                     int n, const int* ids, float* y) {
+  take_turn();
+  const uint8_t* row = table + static_cast<size_t>(ids[blockIdx.x]) * row_bytes;
+  const int i = static_cast<int>(blockIdx.y * blockDim.x + threadIdx.x);
+  if (i >= n) return;
+  y[static_cast<size_t>(blockIdx.x) * static_cast<size_t>(n) + static_cast<size_t>(i)] =
+      weight(row, static_cast<size_t>(i));
+}
+
+constexpr int kGatherThreads = 256;
+
+dim3 gather_blocks(int rows, int in) {
+  return {static_cast<unsigned>(rows),
+          static_cast<unsigned>((in + kGatherThreads - 1) / kGatherThreads)};
+}
+
+}  // namespace
+
+void launch_linear(cudaStream_t stream, const Matrix& w, int groups, const float* x, int rows,
+                   float* y) {
+  if (rows == 0 || w.out == 0) return;
+  const Product product = product_of(w, groups, x, rows, y);
+  if (product.in_tiles) return launch_in_tiles(stream, w.format, product.args, nullptr);
+  const bool in_words = product.in_words;
+  if (in_words && w.format == Format::kF32) return launch_linear_f32(stream, product.args);
+  if (in_words && w.format == Format::kF16) return launch_linear_f16(stream, product.args);
+  if (in_words && w.format == Format::kBF16) return launch_linear_bf16(stream, product.args);
+  launch_plain(stream, w, product.args);
+}
+
+void launch_linear_pair(cudaStream_t stream, const Matrix& first, const Matrix& second,
+                        const float* x, int rows, float* y_first, float* y_second) {
+  if (rows > 0 && first.out > 0 && second.out > 0 && first.format == second.format) {
+    const Product one = product_of(first, 1, x, rows, y_first),
+                  other = product_of(second, 1, x, rows, y_second);
+    if (one.in_tiles && other.in_tiles) {
+      return launch_in_tiles(stream, first.format, one.args, &other.args);
+    }
+  }
+  launch_linear(stream, first, 1, x, rows, y_first);
+  launch_linear(stream, second, 1, x, rows, y_second);
+}
+
+void launch_gather_listed(cudaStream_t stream, const Matrix& table, const int* ids, int n,
+                          float* y) {
+  if (n == 0) return;
+  launch_early(stream, gather_listed_kernel, gather_blocks(n, table.in), kGatherThreads, 0,
+               reader_of(table), table.data.address(), table.bytes / static_cast<size_t>(table.out),
+               table.in, ids, y);
 }
 
 void launch_gather(cudaStream_t stream, const Matrix& table, const int* ids, int n, float* y) {
-  constexpr int kThreads = 256;
   const size_t row_bytes = table.bytes / static_cast<size_t>(table.out);
   for (int done = 0; done < n; done += kIdsAtOnce) {
     const int count = std::min(kIdsAtOnce, n - done);
     Ids some;
     std::copy_n(ids + done, count, some.id);
-    const dim3 blocks(static_cast<unsigned>(count),
-                      static_cast<unsigned>((table.in + kThreads - 1) / kThreads));
-    gather_kernel<<<blocks, kThreads, 0, stream>>>(
-        reader_of(table), table.data.address(), row_bytes, table.in, some,
-        y + static_cast<size_t>(done) * static_cast<size_t>(table.in));
+    launch_early(stream, gather_kernel, gather_blocks(count, table.in), kGatherThreads, 0,
+                 reader_of(table), table.data.address(), row_bytes, table.in, some,
+                 y + static_cast<size_t>(done) * static_cast<size_t>(table.in));
   }
 }
 

@@ -1,26 +1,22 @@
 // The matrix-vector kernel over a format's words. Device code alone.
 #pragma once
 
+#include "device/cuda/early_launch.cuh"
 #include "device/cuda/linear_shape.cuh"
 #include "device/cuda/reduce.cuh"
 #include "device/cuda/weight_words.cuh"
 
 namespace rota::gpu {
 
-// Adds what four weights give to sums[kRows]: a scaled word's products are added up before they
-// meet the scale.
-template <int kRows, bool kScaled>
-__device__ __forceinline__ void add_word(float4 w, float scale, const float* x, unsigned x_stride,
-                                         int last_row, float* sums) {
+// Adds what four weights give to sums[kRows].
+template <int kRows>
+__device__ __forceinline__ void add_word(float4 w, const float* x, unsigned x_stride, int last_row,
+                                         float* sums) {
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     const unsigned row = static_cast<unsigned>(r < last_row ? r : last_row) * x_stride;
-    const float4 v = __ldg(reinterpret_cast<const float4*>(x + row));
-    float sum = kScaled ? __fmul_rn(w.x, v.x) : fmaf(w.x, v.x, sums[r]);
-    sum = fmaf(w.y, v.y, sum);
-    sum = fmaf(w.z, v.z, sum);
-    sum = fmaf(w.w, v.w, sum);
-    sums[r] = kScaled ? fmaf(scale, sum, sums[r]) : sum;
+    const float4 v = *reinterpret_cast<const float4*>(x + row);
+    sums[r] = fmaf(w.w, v.w, fmaf(w.z, v.z, fmaf(w.y, v.y, fmaf(w.x, v.x, sums[r]))));
   }
 }
 
@@ -30,6 +26,7 @@ template <typename Words, int kRows, int kOutputs, int kBlocks>
 __global__ void __launch_bounds__(kLinearWarps* kWarp, kBlocks)
     linear_kernel(const LinearArgs args) {
   __shared__ float partial[kLinearWarps][kOutputs][kRows];
+  let_the_next_begin();
   const int warp = static_cast<int>(threadIdx.x) / kWarp,
             lane = static_cast<int>(threadIdx.x) % kWarp;
   const int slice = warp % args.slices, sets = kLinearWarps / args.slices;
@@ -37,30 +34,35 @@ __global__ void __launch_bounds__(kLinearWarps* kWarp, kBlocks)
   const int last_row = args.rows - first_row - 1;
   const int output = (static_cast<int>(blockIdx.x) * sets + warp / args.slices) * kOutputs;
   float sums[kOutputs][kRows] = {};
-  if (output < args.out) {
+  const bool works = output < args.out;
+  const uint8_t* row[kOutputs];
+  Words words[kOutputs];
+  const auto load = [&](int begin) {
+#pragma unroll
+    for (int o = 0; o < kOutputs; ++o) words[o].load(row[o], begin, args.in, lane);
+  };
+#pragma unroll
+  for (int o = 0; o < kOutputs; ++o) {
+    // An output behind the last reads the last one's weights, and is not written.
+    const int at = output + o < args.out ? output + o : args.out - 1;
+    row[o] = args.w + static_cast<size_t>(at) * args.row_bytes;
+  }
+  if (works) load(slice * kStretch);  // weights are nobody's output: they need not wait
+  wait_for_the_kernel_before();
+  if (works) {
     const float* x =
         args.x + static_cast<size_t>(first_row) * args.x_stride +
         static_cast<size_t>(output / args.outputs_a_group) * static_cast<size_t>(args.in);
-    const uint8_t* row[kOutputs];
-#pragma unroll
-    for (int o = 0; o < kOutputs; ++o) {
-      // An output behind the last reads the last one's weights, and is not written.
-      const int at = output + o < args.out ? output + o : args.out - 1;
-      row[o] = args.w + static_cast<size_t>(at) * args.row_bytes;
-    }
     const int step = args.slices * kStretch;
     for (int begin = slice * kStretch; begin < args.in; begin += step) {
-      Words words[kOutputs];
-#pragma unroll
-      for (int o = 0; o < kOutputs; ++o) words[o].load(row[o], begin, args.in, lane);
+      if (begin != slice * kStretch) load(begin);
 #pragma unroll
       for (int q = 0; q < kWords; ++q) {
-        const int at = begin + Words::first(lane, q);
+        const int at = begin + first_weight(lane, q);
         if (at >= args.in) continue;
 #pragma unroll
         for (int o = 0; o < kOutputs; ++o) {
-          add_word<kRows, Words::kScaled>(words[o].code(q), words[o].scale(q), x + at,
-                                          args.x_stride, last_row, sums[o]);
+          add_word<kRows>(words[o].code(q), x + at, args.x_stride, last_row, sums[o]);
         }
       }
     }
@@ -92,7 +94,8 @@ void launch_linear_kernel(cudaStream_t stream, const LinearArgs& args) {
   const int a_block = kLinearWarps / args.slices * kOutputs;
   const dim3 blocks(static_cast<unsigned>((args.out + a_block - 1) / a_block),
                     static_cast<unsigned>((args.rows + kMostRowsAtOnce - 1) / kMostRowsAtOnce));
-  linear_kernel<Words, kRows, kOutputs, kBlocks><<<blocks, kLinearWarps * kWarp, 0, stream>>>(args);
+  launch_early(stream, linear_kernel<Words, kRows, kOutputs, kBlocks>, blocks, kLinearWarps * kWarp,
+               0, args);
 }
 
 // By the rows that share a reading. Outputs of a warp share the activations, and must be of one

@@ -1,11 +1,11 @@
-// The matrix-vector kernel for grouped Q8_0.
-#include "device/cuda/linear_kernel.cuh"
+// The tensor-core product for grouped Q8_0.
+#include "device/cuda/linear_tensor.cuh"
 #include "device/cuda/linear_words.cuh"
 
 namespace rota {
 
-void launch_linear_q8_0(cudaStream_t stream, const LinearArgs& args) {
-  gpu::launch_rows<gpu::GroupedQ8_0Words>(stream, args);
+void launch_linear_q8_0(cudaStream_t stream, const LinearArgs& first, const LinearArgs* second) {
+  gpu::launch_tensor<gpu::Q8_0Codes>(stream, first, second);
 }
 
 }  // namespace rota

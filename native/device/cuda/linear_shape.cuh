@@ -35,4 +35,17 @@ inline int linear_slices(int in, int out) {
   return slices;
 }
 
+// The same of the tensor-core product, whose warps have kTensorOutputs outputs each and cut a row
+// by its groups of 256.
+inline constexpr int kTensorOutputs = 16;
+inline int tensor_slices(int in, int out) {
+  constexpr int kEnoughWarps = 1024;
+  const int groups = in / 256, tiles = (out + kTensorOutputs - 1) / kTensorOutputs;
+  int slices = 1;
+  while (slices < kLinearWarps && slices * 2 <= groups && tiles * slices < kEnoughWarps) {
+    slices *= 2;
+  }
+  return slices;
+}
+
 }  // namespace rota

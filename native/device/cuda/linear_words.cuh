@@ -1,4 +1,4 @@
-// One door a format into the matrix-vector kernel; each is a file of its own, so that they compile
+// One door a format into the kernels; each is a file of its own, so that they compile
 // side by side.
 #pragma once
 
@@ -11,7 +11,8 @@ namespace rota {
 void launch_linear_f32(cudaStream_t stream, const LinearArgs& args);
 void launch_linear_f16(cudaStream_t stream, const LinearArgs& args);
 void launch_linear_bf16(cudaStream_t stream, const LinearArgs& args);
-void launch_linear_q8_0(cudaStream_t stream, const LinearArgs& args);   // grouped
-void launch_linear_mxfp8(cudaStream_t stream, const LinearArgs& args);  // grouped
+// Grouped; a second matrix over the same x and rows, or null.
+void launch_linear_q8_0(cudaStream_t stream, const LinearArgs& first, const LinearArgs* second);
+void launch_linear_mxfp8(cudaStream_t stream, const LinearArgs& first, const LinearArgs* second);
 
 }  // namespace rota

@@ -1,78 +1,63 @@
-// A block a row: scores into shared memory, then one expert after the other by a search for the
-// best.
+// A block a row: scores into shared memory, then one expert after the other by a warp's search for
+// the best.
 #include "device/cuda/router.cuh"
 
 #include <cstdint>
 
-#include "device/cuda/reduce.cuh"
+#include "device/cuda/best_of.cuh"
+#include "device/cuda/early_launch.cuh"
 
 namespace rota {
 namespace {
 
-constexpr int kThreads = 256, kWarps = kThreads / kWarp;
+constexpr int kThreads = 256;
 
 // host/row_ops.cc's; softplus is 0 for what is very negative, so scores are at least 0.
 __device__ float score_of(float logit) {
   return sqrtf(logit > 20.0f ? logit : log1pf(expf(logit)));
 }
 
-struct Best {
-  float value;
-  int id;  // -1: none
-  __device__ bool below(const Best& other) const {
-    if (other.id < 0) return false;
-    return id < 0 || other.value > value || (other.value == value && other.id < id);
-  }
-};
-
-__device__ Best best_of_warp(Best best) {
-  for (int step = kWarp / 2; step > 0; step /= 2) {
-    const Best other{__shfl_xor_sync(kAllLanes, best.value, step),
-                     __shfl_xor_sync(kAllLanes, best.id, step)};
-    if (best.below(other)) best = other;
-  }
-  return best;
+// Shared: scores and biased scores [experts] each, the chosen [top_k], then a byte for each expert:
+// 1 = chosen.
+size_t shared_bytes(int experts, int top_k) {
+  return static_cast<size_t>(experts) * (2 * sizeof(float) + 1) +
+         static_cast<size_t>(top_k) * sizeof(uint16_t);
 }
 
-// Shared: biased scores [experts], then a byte for each: 1 = chosen.
 __global__ void route_kernel(const float* logits, const float* bias, const float* selection_bias,
                              int experts, int top_k, float route_scale, int* ids, float* weights) {
-  extern __shared__ float biased[];
-  uint8_t* chosen = reinterpret_cast<uint8_t*>(biased + experts);
-  __shared__ Best found[kWarps];
-  const int lane = static_cast<int>(threadIdx.x) % kWarp,
-            warp = static_cast<int>(threadIdx.x) / kWarp;
+  extern __shared__ float scores[];
+  float* biased = scores + experts;
+  uint16_t* best_ids = reinterpret_cast<uint16_t*>(biased + experts);
+  uint8_t* chosen = reinterpret_cast<uint8_t*>(best_ids + top_k);
+  take_turn();
   logits += static_cast<size_t>(blockIdx.x) * static_cast<size_t>(experts);
   ids += static_cast<size_t>(blockIdx.x) * static_cast<size_t>(top_k);
   weights += static_cast<size_t>(blockIdx.x) * static_cast<size_t>(top_k);
   for (int e = static_cast<int>(threadIdx.x); e < experts; e += kThreads) {
-    biased[e] =
-        score_of(logits[e]) + bias[e] + (selection_bias != nullptr ? selection_bias[e] : 0.f);
+    scores[e] = score_of(logits[e]);
+    biased[e] = scores[e] + bias[e] + (selection_bias != nullptr ? selection_bias[e] : 0.f);
     chosen[e] = 0;
   }
+  __syncthreads();
+  if (threadIdx.x >= kWarp) return;
+  const int lane = static_cast<int>(threadIdx.x);
   float total = 0;
   for (int k = 0; k < top_k; ++k) {
-    __syncthreads();
     Best best{0, -1};
-    for (int e = static_cast<int>(threadIdx.x); e < experts; e += kThreads) {
+    for (int e = lane; e < experts; e += kWarp) {
       const Best other{biased[e], e};
       if (chosen[e] == 0 && best.below(other)) best = other;
     }
     best = best_of_warp(best);
-    if (lane == 0) found[warp] = best;
-    __syncthreads();
-    for (int w = 0; w < kWarps; ++w) {
-      if (best.below(found[w])) best = found[w];
-    }
-    if (threadIdx.x != 0) continue;
-    chosen[best.id] = 1;
-    const float score = score_of(logits[best.id]);
-    ids[k] = best.id;
-    weights[k] = score;
-    total += score;
+    total += scores[best.id];
+    if (lane == 0) chosen[best.id] = 1, best_ids[k] = static_cast<uint16_t>(best.id);
+    __syncwarp();
   }
-  if (threadIdx.x != 0) return;
-  for (int k = 0; k < top_k; ++k) weights[k] = weights[k] / (total + 1e-20f) * route_scale;
+  for (int k = lane; k < top_k; k += kWarp) {
+    ids[k] = best_ids[k];
+    weights[k] = scores[best_ids[k]] / (total + 1e-20f) * route_scale;
+  }
 }
 
 }  // namespace
@@ -81,9 +66,9 @@ void launch_route(cudaStream_t stream, const float* logits, const float* bias,
                   const float* selection_bias, int rows, int experts, int top_k, float route_scale,
                   int* ids, float* weights) {
   if (rows == 0) return;
-  route_kernel<<<static_cast<unsigned>(rows), kThreads,
-                 static_cast<size_t>(experts) * (sizeof(float) + 1), stream>>>(
-      logits, bias, selection_bias, experts, top_k, route_scale, ids, weights);
+  launch_early(stream, route_kernel, static_cast<unsigned>(rows), kThreads,
+               shared_bytes(experts, top_k), logits, bias, selection_bias, experts, top_k,
+               route_scale, ids, weights);
 }
 
 }  // namespace rota

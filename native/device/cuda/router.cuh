@@ -5,8 +5,8 @@
 
 namespace rota {
 
-// Their scores stand in a block's shared memory.
-inline constexpr int kMostExperts = 8192;
+// Their scores and the chosen stand in a block's shared memory.
+inline constexpr int kMostExperts = 4096;
 
 // top_k at most `experts`, these at most kMostExperts.
 void launch_route(cudaStream_t stream, const float* logits, const float* bias,

@@ -1,7 +1,9 @@
 // Norms by a block a row; the rest element by element.
 #include "device/cuda/row_ops.cuh"
 
+#include "device/cuda/early_launch.cuh"
 #include "device/cuda/reduce.cuh"
+#include "device/cuda/rotation.cuh"
 
 namespace rota {
 namespace {
@@ -35,6 +37,7 @@ __device__ float inverse_root(float mean, float eps) { return 1.0f / sqrtf(mean 
 
 // x and y may be one: no __restrict__.
 __global__ void rms_kernel(const float* x, const float* w, int n, float eps, float* y) {
+  take_turn();
   __shared__ float shared[kNormThreads / kWarp];
   const size_t row = static_cast<size_t>(blockIdx.x) * static_cast<size_t>(n);
   const float mean = dot(x + row, x + row, n, shared) / static_cast<float>(n);
@@ -44,26 +47,40 @@ __global__ void rms_kernel(const float* x, const float* w, int n, float eps, flo
   }
 }
 
+// In place; a thread has whole pairs of channels, of which the last `pairs` are turned.
+__global__ void rms_rope_kernel(float* x, const float* w, int n, float eps, const float* freq,
+                                int pairs, int first_position, int step) {
+  __shared__ float shared[kNormThreads / kWarp];
+  take_turn();
+  float* row = x + static_cast<size_t>(blockIdx.x) * static_cast<size_t>(n);
+  const float norm = inverse_root(dot(row, row, n, shared) / static_cast<float>(n), eps);
+  const int position = first_position + static_cast<int>(blockIdx.x) * step;
+  const int first = n / 2 - pairs;
+  for (int i = static_cast<int>(threadIdx.x); i < n / 2; i += kNormThreads) {
+    float2 both{w[2 * i] * (row[2 * i] * norm), w[2 * i + 1] * (row[2 * i + 1] * norm)};
+    if (i >= first) both = turned(both.x, both.y, turn_of(position, freq[i - first], false));
+    row[2 * i] = both.x, row[2 * i + 1] = both.y;
+  }
+}
+
 // One thread a pair of channels.
 __global__ void rope_kernel(float* x, size_t count, int heads, int dim, const float* freq,
                             int pairs, int first_position, int step, bool inverse) {
+  take_turn();
   const size_t i = element();
   if (i >= count) return;
   const auto pair = static_cast<int>(i % static_cast<size_t>(pairs));
   const size_t head = i / static_cast<size_t>(pairs);  // row * heads + head of the row
   const int row = static_cast<int>(head / static_cast<size_t>(heads));
-  const float angle = static_cast<float>(first_position + row * step) * freq[pair];
-  float sine, cosine;
-  sincosf(angle, &sine, &cosine);
-  if (inverse) sine = -sine;
   float* at = x + head * static_cast<size_t>(dim) + static_cast<size_t>(dim - 2 * pairs + 2 * pair);
-  const float a = at[0], b = at[1];
-  at[0] = __fsub_rn(__fmul_rn(a, cosine), __fmul_rn(b, sine));
-  at[1] = __fadd_rn(__fmul_rn(a, sine), __fmul_rn(b, cosine));
+  const float2 both =
+      turned(at[0], at[1], turn_of(first_position + row * step, freq[pair], inverse));
+  at[0] = both.x, at[1] = both.y;
 }
 
 __global__ void ring_write_kernel(const float* x, size_t count, int dim, int first, float* ring,
                                   int slots) {
+  take_turn();
   const size_t i = element();
   if (i >= count) return;
   const size_t width = static_cast<size_t>(dim), row = i / width;
@@ -73,6 +90,7 @@ __global__ void ring_write_kernel(const float* x, size_t count, int dim, int fir
 
 __global__ void compress_kernel(const float* kv_ring, const float* gate_ring, int slots, int ratio,
                                 int first_group, size_t count, int dim, float* out) {
+  take_turn();
   const size_t i = element();
   if (i >= count) return;
   const size_t width = static_cast<size_t>(dim), channel = i % width;
@@ -96,6 +114,7 @@ __global__ void compress_kernel(const float* kv_ring, const float* gate_ring, in
 // blockIdx.x: row, blockIdx.y: copy.
 __global__ void engram_gate_kernel(float* h, const float* kv, const float* q_weight,
                                    const float* k_weight, int mult, int dim, float eps) {
+  take_turn();
   __shared__ float shared[kNormThreads / kWarp];
   const size_t n = static_cast<size_t>(dim), row = blockIdx.x, copy = blockIdx.y;
   const size_t copies = static_cast<size_t>(mult);
@@ -120,6 +139,7 @@ __global__ void engram_gate_kernel(float* h, const float* kv, const float* q_wei
 // out may be gate.
 __global__ void swiglu_kernel(const float* gate, const float* up, size_t count, float limit,
                               float* out) {
+  take_turn();
   const size_t i = element();
   if (i >= count) return;
   const float a = fminf(gate[i], limit), b = fminf(fmaxf(up[i], -limit), limit);
@@ -127,11 +147,13 @@ __global__ void swiglu_kernel(const float* gate, const float* up, size_t count, 
 }
 
 __global__ void scale_kernel(float* x, size_t count, float factor) {
+  take_turn();
   const size_t i = element();
   if (i < count) x[i] *= factor;
 }
 
 __global__ void add_kernel(const float* x, size_t count, float* y) {
+  take_turn();
   const size_t i = element();
   if (i < count) y[i] += x[i];
 }
@@ -145,55 +167,62 @@ size_t area(int rows, int columns) {
 void launch_rms(cudaStream_t stream, const float* x, const float* w, int rows, int n, float eps,
                 float* y) {
   if (rows == 0) return;
-  rms_kernel<<<static_cast<unsigned>(rows), kNormThreads, 0, stream>>>(x, w, n, eps, y);
+  launch_early(stream, rms_kernel, static_cast<unsigned>(rows), kNormThreads, 0, x, w, n, eps, y);
+}
+
+void launch_rms_rope(cudaStream_t stream, float* x, const float* w, int rows, int n, float eps,
+                     const float* freq, int pairs, int first_position, int step) {
+  if (rows == 0) return;
+  launch_early(stream, rms_rope_kernel, static_cast<unsigned>(rows), kNormThreads, 0, x, w, n, eps,
+               freq, pairs, first_position, step);
 }
 
 void launch_rope(cudaStream_t stream, float* x, int rows, int heads, int dim, const float* freq,
                  int pairs, int first_position, int step, bool inverse) {
   const size_t count = area(rows, heads) * static_cast<size_t>(pairs);
   if (count == 0) return;
-  rope_kernel<<<blocks_for(count), kThreads, 0, stream>>>(x, count, heads, dim, freq, pairs,
-                                                          first_position, step, inverse);
+  launch_early(stream, rope_kernel, blocks_for(count), kThreads, 0, x, count, heads, dim, freq,
+               pairs, first_position, step, inverse);
 }
 
 void launch_ring_write(cudaStream_t stream, const float* x, int rows, int dim, int first_position,
                        float* ring, int slots) {
   const size_t count = area(rows, dim);
   if (count == 0) return;
-  ring_write_kernel<<<blocks_for(count), kThreads, 0, stream>>>(x, count, dim, first_position, ring,
-                                                                slots);
+  launch_early(stream, ring_write_kernel, blocks_for(count), kThreads, 0, x, count, dim,
+               first_position, ring, slots);
 }
 
 void launch_compress(cudaStream_t stream, const float* kv_ring, const float* gate_ring, int slots,
                      int ratio, int first_group, int groups, int dim, float* out) {
   const size_t count = area(groups, dim);
   if (count == 0) return;
-  compress_kernel<<<blocks_for(count), kThreads, 0, stream>>>(kv_ring, gate_ring, slots, ratio,
-                                                              first_group, count, dim, out);
+  launch_early(stream, compress_kernel, blocks_for(count), kThreads, 0, kv_ring, gate_ring, slots,
+               ratio, first_group, count, dim, out);
 }
 
 void launch_engram_gate(cudaStream_t stream, float* h, const float* kv, const float* q_weight,
                         const float* k_weight, int rows, int mult, int dim, float eps) {
   if (rows == 0) return;
   const dim3 blocks(static_cast<unsigned>(rows), static_cast<unsigned>(mult));
-  engram_gate_kernel<<<blocks, kNormThreads, 0, stream>>>(h, kv, q_weight, k_weight, mult, dim,
-                                                          eps);
+  launch_early(stream, engram_gate_kernel, blocks, kNormThreads, 0, h, kv, q_weight, k_weight, mult,
+               dim, eps);
 }
 
 void launch_swiglu(cudaStream_t stream, const float* gate, const float* up, size_t count,
                    float limit, float* out) {
   if (count == 0) return;
-  swiglu_kernel<<<blocks_for(count), kThreads, 0, stream>>>(gate, up, count, limit, out);
+  launch_early(stream, swiglu_kernel, blocks_for(count), kThreads, 0, gate, up, count, limit, out);
 }
 
 void launch_scale(cudaStream_t stream, float* x, size_t count, float factor) {
   if (count == 0) return;
-  scale_kernel<<<blocks_for(count), kThreads, 0, stream>>>(x, count, factor);
+  launch_early(stream, scale_kernel, blocks_for(count), kThreads, 0, x, count, factor);
 }
 
 void launch_add(cudaStream_t stream, const float* x, size_t count, float* y) {
   if (count == 0) return;
-  add_kernel<<<blocks_for(count), kThreads, 0, stream>>>(x, count, y);
+  launch_early(stream, add_kernel, blocks_for(count), kThreads, 0, x, count, y);
 }
 
 }  // namespace rota

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "device/cuda/early_launch.cuh"
 #include "device/cuda/reduce.cuh"
 
 namespace rota {
@@ -159,6 +160,7 @@ struct Groups {
 
 __global__ void __launch_bounds__(kThreads)
     pool_kernel(const IndexArgs args, int block_size, int blocks, uint8_t* keep, int keep_stride) {
+  take_turn();
   __shared__ int counts[kDigits], shared[kWarps + 3];
   const int row = static_cast<int>(blockIdx.x), visible = visible_groups(args, row);
   const int count = (visible + block_size - 1) / block_size;
@@ -175,6 +177,7 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads)
     groups_kernel(const IndexArgs args, const uint8_t* keep, int keep_stride, int block_size,
                   int top_k, int* list, int list_stride, int* list_count) {
+  take_turn();
   __shared__ int counts[kDigits], shared[kWarps + 3];
   const int row = static_cast<int>(blockIdx.x), visible = visible_groups(args, row);
   const size_t at = static_cast<size_t>(row);
@@ -195,16 +198,16 @@ __global__ void __launch_bounds__(kThreads)
 void launch_candidate_pool(cudaStream_t stream, const IndexArgs& args, int block_size, int blocks,
                            uint8_t* keep, int keep_stride) {
   if (args.rows == 0) return;
-  pool_kernel<<<static_cast<unsigned>(args.rows), kThreads, 0, stream>>>(args, block_size, blocks,
-                                                                         keep, keep_stride);
+  launch_early(stream, pool_kernel, static_cast<unsigned>(args.rows), kThreads, 0, args, block_size,
+               blocks, keep, keep_stride);
 }
 
 void launch_select_groups(cudaStream_t stream, const IndexArgs& args, const uint8_t* keep,
                           int keep_stride, int block_size, int top_k, int* list, int list_stride,
                           int* list_count) {
   if (args.rows == 0) return;
-  groups_kernel<<<static_cast<unsigned>(args.rows), kThreads, 0, stream>>>(
-      args, keep, keep_stride, block_size, top_k, list, list_stride, list_count);
+  launch_early(stream, groups_kernel, static_cast<unsigned>(args.rows), kThreads, 0, args, keep,
+               keep_stride, block_size, top_k, list, list_stride, list_count);
 }
 
 }  // namespace rota

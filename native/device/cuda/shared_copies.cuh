@@ -67,17 +67,4 @@ __device__ __forceinline__ void wait_at(Shared gate, int parity) {
   }
 }
 
-// Kernels may follow each other at once (programmatic launch): one begins while the one before
-// ends, and waits here before it touches what that one reads or writes.
-__device__ __forceinline__ void wait_for_the_kernel_before() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-__device__ __forceinline__ void let_the_next_begin() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;");
-#endif
-}
-
 }  // namespace rota

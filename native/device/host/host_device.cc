@@ -84,6 +84,13 @@ class HostDevice final : public Device {
     }
   }
 
+  void gather_listed(const Matrix& table, DevPtr<const int> ids, int n, DevPtr<float> y) override {
+    gather(table, ids.address(), n, y);
+  }
+  void largest(DevPtr<const float> x, int rows, int n, DevPtr<int> ids) override {
+    each_row(rows, n, [&](int r) { ids.address()[r] = largest_of_row(x.address() + at(r, n), n); });
+  }
+
   void rms(DevPtr<const float> x, DevPtr<const float> w, int rows, int n, float eps,
            DevPtr<float> y) override {
     each_row(rows, n, [&](int r) {

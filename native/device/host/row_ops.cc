@@ -93,4 +93,12 @@ void route_row(const float* logits, const float* bias, const float* selection_bi
   for (int k = 0; k < top_k; ++k) weights[k] = weights[k] / (total + 1e-20f) * route_scale;
 }
 
+int largest_of_row(const float* x, int n) {
+  int best = 0;
+  for (int i = 1; i < n; ++i) {
+    if (x[i] > x[best] || (std::isnan(x[best]) && !std::isnan(x[i]))) best = i;
+  }
+  return best;
+}
+
 }  // namespace rota

@@ -25,4 +25,7 @@ float softplus(float x);  // x itself above 20
 void route_row(const float* logits, const float* bias, const float* selection_bias, int experts,
                int top_k, float route_scale, float* scores, int* ids, float* weights);
 
+// The index of the largest of x[n], the lowest of equals; NaN is less than all.
+int largest_of_row(const float* x, int n);
+
 }  // namespace rota

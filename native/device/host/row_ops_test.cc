@@ -151,5 +151,18 @@ TEST_CASE("routing chooses distinct experts even where every score is minus infi
   CHECK(r.ids[2] == 2);
 }
 
+TEST_CASE("the largest is the lowest of equals, and no NaN while there is another") {
+  const auto of = [](const std::vector<float>& x) {
+    return largest_of_row(x.data(), static_cast<int>(x.size()));
+  };
+  CHECK(of({3}) == 0);
+  CHECK(of({-2, -1, -3}) == 1);
+  CHECK(of({1, 5, 2, 5}) == 1);
+  CHECK(of({-0.f, 0.f}) == 0);
+  CHECK(of({NAN, -INFINITY, NAN}) == 1);
+  CHECK(of({-INFINITY, NAN, -INFINITY}) == 0);
+  CHECK(of({NAN, NAN}) == 0);
+}
+
 }  // namespace
 }  // namespace rota
