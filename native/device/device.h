@@ -36,6 +36,9 @@ struct ScratchSizes {
   int experts = 0;
 };
 
+// Of a group that compress() makes: ratio is at most that.
+inline constexpr int kMostTokensAGroup = 8;
+
 enum class FakeQuant { kFp8Block32, kFp4E8m0Block32, kFp4E4m3Block16 };
 
 struct HcParams {

@@ -67,6 +67,10 @@ describe('rota ask on the strata engine', () => {
     expect(await refused('ask', 'strata', 'x', '--models', '')).toBe(
       '2: rota: --models: needs the name of a folder',
     );
+    // Where no folder can be made, however long one tries.
+    expect(await refused('ask', 'strata', 'x', '--models', '/proc/nowhere', '--share-machine')).toMatch(
+      /^\d+: rota: cannot make \/proc\/nowhere: no such file or folder/,
+    );
   });
 
   const ask = (...argv: string[]) =>

@@ -18,7 +18,6 @@ void launch_rms_rope(cudaStream_t stream, float* x, const float* w, int rows, in
 void launch_ring_write(cudaStream_t stream, const float* x, int rows, int dim, int first_position,
                        float* ring, int slots);
 // ratio at most kMostTokensAGroup.
-inline constexpr int kMostTokensAGroup = 8;
 void launch_compress(cudaStream_t stream, const float* kv_ring, const float* gate_ring, int slots,
                      int ratio, int first_group, int groups, int dim, float* out);
 void launch_engram_gate(cudaStream_t stream, float* h, const float* kv, const float* q_weight,

@@ -171,15 +171,10 @@ class HostDevice final : public Device {
 
   void compress(DevPtr<const float> kv_ring, DevPtr<const float> gate_ring, int slots, int ratio,
                 int first_group, int groups, int dim, DevPtr<float> out) override {
-    ROTA_CHECK(ratio <= kMaxRatio, "tokens a group", ratio);
+    ROTA_CHECK(ratio <= kMostTokensAGroup, "tokens a group", ratio);
     each_row(groups, ratio * dim * 4, [&](int g) {
-      const float *kv[kMaxRatio], *gate[kMaxRatio];
-      for (int t = 0; t < ratio; ++t) {
-        const size_t slot = at(((first_group + g) * ratio + t) % slots, dim);
-        kv[t] = kv_ring.address() + slot;
-        gate[t] = ratio > 1 ? gate_ring.address() + slot : nullptr;
-      }
-      compress_group(kv, gate, ratio, dim, out.address() + at(g, dim));
+      compress_from_rings(kv_ring.address(), gate_ring.address(), slots, ratio, first_group + g,
+                          dim, out.address() + at(g, dim));
     });
   }
 
@@ -275,7 +270,6 @@ class HostDevice final : public Device {
     }
   }
 
-  static constexpr int kMaxRatio = 8;
   template <typename Fn>
   void each_row(int rows, int cost_per_row, Fn&& fn) {
     split_(static_cast<size_t>(rows), static_cast<size_t>(cost_per_row),

@@ -50,6 +50,17 @@ void compress_group(const float* const* kv, const float* const* gate, int ratio,
   }
 }
 
+void compress_from_rings(const float* kv_ring, const float* gate_ring, int slots, int ratio,
+                         int group, int dim, float* out) {
+  const float *kv[kMostTokensAGroup], *gate[kMostTokensAGroup];
+  for (int t = 0; t < ratio; ++t) {
+    const size_t slot = static_cast<size_t>((group * ratio + t) % slots) * static_cast<size_t>(dim);
+    kv[t] = kv_ring + slot;
+    gate[t] = ratio > 1 ? gate_ring + slot : nullptr;
+  }
+  compress_group(kv, gate, ratio, dim, out);
+}
+
 void engram_gate_row(float* h, const float* kv, const float* q_weight, const float* k_weight,
                      int mult, int dim, float eps) {
   const VectorOps& ops = vector_ops();

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "device/device.h"
+
 namespace rota {
 
 void rms_row(const float* x, const float* w, int n, float eps, float* y);
@@ -15,6 +17,10 @@ void rope_row(float* x, int heads, int dim, const float* freq, int pairs, int po
 // One group: kv, gate [ratio] pointers to [dim]; gate is not read when ratio is 1.
 void compress_group(const float* const* kv, const float* const* gate, int ratio, int dim,
                     float* out);
+// The same of rings [slots, dim]: group `group` is tokens group * ratio .., token p in slot p %
+// slots. ratio at most kMostTokensAGroup.
+void compress_from_rings(const float* kv_ring, const float* gate_ring, int slots, int ratio,
+                         int group, int dim, float* out);
 
 // kv [(mult + 1) * dim]: mult keys, then the value; h [mult * dim] in place.
 void engram_gate_row(float* h, const float* kv, const float* q_weight, const float* k_weight,
