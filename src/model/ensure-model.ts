@@ -1,10 +1,11 @@
 // Makes sure that a model which Rota makes by itself lies on the disk. Owns its name and its place; knows no engine and no protocol.
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { EngineError, UserError } from '../core/errors.ts';
 import { endedBy } from '../machine/tool.ts';
+import { makeFolder } from '../results/files.ts';
 import type { ProtocolModel } from '../schema/override.ts';
 import { fileOrPartsExist } from './file-parts.ts';
 import { bundledRecipe, digestOf, type Recipe, synthRecipe } from './recipes.ts';
@@ -58,7 +59,7 @@ async function removeStale(recipe: Recipe, folder: string, name: string): Promis
 
 /** Written in a folder of its own, then moved, the model last: a half-written or sidecar-less one is never seen. */
 async function write(recipe: Recipe, options: EnsureModelOptions, name: string): Promise<void> {
-  await mkdir(options.folder, { recursive: true });
+  makeFolder(options.folder);
   const scratch = await mkdtemp(join(options.folder, '.writing-'));
   try {
     const argv = [...recipe.argv, '--out', join(scratch, name)];
