@@ -69,7 +69,7 @@ describe('rota ask on the strata engine', () => {
     );
     // Where no folder can be made, however long one tries.
     expect(await refused('ask', 'strata', 'x', '--models', '/proc/nowhere', '--share-machine')).toMatch(
-      /^\d+: rota: cannot make \/proc\/nowhere: no such file or folder/,
+      /^3: writing .*\nrota: cannot make \/proc\/nowhere: no such file or folder$/,
     );
   });
 
