@@ -230,7 +230,7 @@ class Device {
   // linear of the stream by fn, hc_coefficients; x = rms of hc_collapse(h, collapse).
   virtual void hc_enter(const HcStream& stream, const HcMix& mix, DevPtr<const float> collapse,
                         DevPtr<const float> norm, int rows, DevPtr<float> x);
-  // y += addend, unless that is null; hc_expand.
+  // hc_expand with y += addend, unless that is null; y may be left with or without it.
   virtual void hc_leave(const HcStream& stream, DevPtr<float> y, DevPtr<const float> addend,
                         int rows);
   // rms of x[rows, dim] in place; rope of its one head, not inverse.

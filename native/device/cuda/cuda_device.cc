@@ -12,6 +12,7 @@
 #include "device/cuda/matrix_layout.cuh"
 #include "device/cuda/router.cuh"
 #include "device/cuda/row_ops.cuh"
+#include "device/cuda/scratch.cuh"
 #include "device/cuda/selection.cuh"
 #include "device/cuda/transfers.cuh"
 
@@ -23,22 +24,6 @@ Status beyond(const char* what, int64_t value, int64_t most) {
                            std::to_string(most) + ", not " + std::to_string(value) +
                            "; use --device host"};
 }
-
-// Grows and never shrinks.
-struct Scratch {
-  float* memory = nullptr;
-  size_t floats = 0;
-
-  Status reach(CudaStream& stream, const char* what, size_t wanted) {
-    if (wanted <= floats) return {};
-    stream.release(memory);
-    memory = nullptr, floats = 0;
-    ROTA_ASSIGN_OR_RETURN(void* taken, stream.allocate(wanted * sizeof(float), what));
-    memory = static_cast<float*>(taken);
-    floats = wanted;
-    return {};
-  }
-};
 
 class CudaDevice final : public Device {
  public:
@@ -186,14 +171,6 @@ class CudaDevice final : public Device {
                          const Rotation& rotation) override {
     attend(args, rotation);
   }
-  void attend(const AttentionArgs& args, const Rotation& rotation) {
-    const int keys = args.window + args.block_rows + (args.list ? args.list_stride : 0);
-    ROTA_CHECK(
-        attention_scratch_floats(args.heads, args.head_dim, keys) <= attention_scratch_.floats,
-        "scratch for keys", keys, "heads", args.heads);
-    launch_attention(stream_->use(), args, rotation, attention_scratch_.memory);
-    stream_->note_launch("attention");
-  }
 
   void index_scores(const IndexArgs& args) override {
     launch_index_scores(stream_->use(), args);
@@ -270,6 +247,15 @@ class CudaDevice final : public Device {
   }
 
  private:
+  void attend(const AttentionArgs& args, const Rotation& rotation) {
+    const int keys = args.window + args.block_rows + (args.list ? args.list_stride : 0);
+    ROTA_CHECK(
+        attention_scratch_floats(args.heads, args.head_dim, keys) <= attention_scratch_.floats,
+        "scratch for keys", keys, "heads", args.heads);
+    launch_attention(stream_->use(), args, rotation, attention_scratch_.memory);
+    stream_->note_launch("attention");
+  }
+
   std::string name_;
   std::unique_ptr<CudaStream> stream_;
   std::unique_ptr<Transfers> transfers_;

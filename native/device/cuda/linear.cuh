@@ -22,8 +22,9 @@ void launch_linear(cudaStream_t stream, const Matrix& w, int groups, const float
 void launch_linear_pair(cudaStream_t stream, const Matrix& first, const Matrix& second,
                         const float* x, int rows, float* y_first, float* y_second);
 // y[i] = row ids[i] of the table, decoded. ids on the host.
-void launch_gather_listed(cudaStream_t stream, const Matrix& table, const int* ids, int n,
-                          float* y);  // ids on the GPU
 void launch_gather(cudaStream_t stream, const Matrix& table, const int* ids, int n, float* y);
+// The same with ids on the GPU.
+void launch_gather_listed(cudaStream_t stream, const Matrix& table, const int* ids, int n,
+                          float* y);
 
 }  // namespace rota

@@ -1,7 +1,9 @@
 // The steps that the GPU does at once, against its own operations one by one.
 #include <doctest/doctest.h>
 
+#include <initializer_list>
 #include <tuple>
+#include <utility>
 
 #include "device/cuda/both_devices.h"
 #include "formats/random_blocks.h"
@@ -19,6 +21,17 @@ std::vector<float> frequencies(int pairs) {
 
 size_t area(int rows, int columns) {
   return static_cast<size_t>(rows) * static_cast<size_t>(columns);
+}
+
+// The values of several, one after the other.
+std::vector<float> together(OnDevice& on,
+                            std::initializer_list<std::pair<DevPtr<float>, size_t>> parts) {
+  std::vector<float> all;
+  for (const auto& [at, count] : parts) {
+    const std::vector<float> more = on.get(at, count);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
 }
 
 // `run` with whether the operations are to go one by one.
@@ -58,10 +71,7 @@ TEST_CASE("two products at once: each as if alone, whatever shapes and formats t
         } else {
           on.device.linear_pair(one, other, x, rows, y, z);
         }
-        std::vector<float> all = on.get(y, area(rows, a.out));
-        const std::vector<float> more = on.get(z, area(rows, b.out));
-        all.insert(all.end(), more.begin(), more.end());
-        return all;
+        return together(on, {{y, area(rows, a.out)}, {z, area(rows, b.out)}});
       });
     }
   }
@@ -99,14 +109,10 @@ std::vector<float> enter(OnDevice& on, const Shape& s, int first, int rows, bool
   } else {
     on.device.hc_enter(stream, mix, collapse, norm, rows, x);
   }
-  std::vector<float> all = on.get(x, area(rows, s.dim));
-  for (const auto& [at, count] : {std::pair{stream.pre, area(rows, n)},
-                                  {stream.post, area(rows, n)},
-                                  {stream.comb, area(rows, n * n)}}) {
-    const std::vector<float> more = on.get(at, count);
-    all.insert(all.end(), more.begin(), more.end());
-  }
-  return all;
+  return together(on, {{x, area(rows, s.dim)},
+                       {stream.pre, area(rows, n)},
+                       {stream.post, area(rows, n)},
+                       {stream.comb, area(rows, n * n)}});
 }
 
 TEST_CASE("a sublayer's entry: what its operations give, within another order of their sums") {
