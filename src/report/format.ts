@@ -1,6 +1,7 @@
 // Numbers as a reader sees them: SI units, as many digits as they deserve, `n/a` for what is not known. Knows no table.
 
 import type { Known } from '../core/known.ts';
+import type { Bandwidths } from '../core/roofline/ceiling.ts';
 
 export const NOT_KNOWN = 'n/a';
 
@@ -30,8 +31,25 @@ export function megabytes(bytes: Known): string {
   return bytes === null ? NOT_KNOWN : number(bytes / 1e6);
 }
 
-export function gigabytesPerSecond(bytesPerSec: Known): string {
+function gigabytesPerSecond(bytesPerSec: Known): string {
   return bytesPerSec === null ? NOT_KNOWN : `${number(bytesPerSec / 1e9)} GB/s`;
+}
+
+/** What was measured of a machine's channels, one of a device only where there is one. */
+export function channelRates({
+  memoryReadBytesPerSec,
+  fileReadBytesPerSec,
+  deviceCopyBytesPerSec,
+  toDeviceBytesPerSec,
+}: Bandwidths): string[] {
+  return [
+    `memory ${gigabytesPerSecond(memoryReadBytesPerSec)}`,
+    `file ${gigabytesPerSecond(fileReadBytesPerSec)}`,
+    ...(deviceCopyBytesPerSec === undefined
+      ? []
+      : [`device memory ${gigabytesPerSecond(deviceCopyBytesPerSec)} copied`]),
+    ...(toDeviceBytesPerSec === undefined ? [] : [`to device ${gigabytesPerSecond(toDeviceBytesPerSec)}`]),
+  ];
 }
 
 export function minutes(value: Known): string {

@@ -6,7 +6,7 @@ import { calibrationText } from '../core/verdict/calibration.ts';
 import { percent, plural } from '../core/verdict/lines.ts';
 import { FAMILY_ALPHA } from '../core/verdict/speed.ts';
 import { type Column, costColumns, outputColumns, speedColumns, workColumns } from './columns.ts';
-import { gigabytesPerSecond, share } from './format.ts';
+import { channelRates, share } from './format.ts';
 import { fold, inLook, type Look, type Paint } from './paint.ts';
 import { drawTable } from './table.ts';
 
@@ -36,17 +36,12 @@ export function terminalReport(plan: Plan, verdict: Verdict, look: Look): string
 
 export function summary(plan: Plan, verdict: Verdict): string[] {
   const done = verdict.runs.filter((run) => run.status === 'ok').length;
-  const { ceilings } = verdict;
-  const { deviceCopyBytesPerSec: copy, toDeviceBytesPerSec: toDevice } = ceilings;
   return [
     `device ${verdict.device ?? 'n/a'}`,
     ...(verdict.subject === undefined ? [] : [verdict.subject]),
     `${plural(plan.blocks, 'block')}, ${plan.orderKind} order`,
     `${done} of ${plural(verdict.runs.length, 'run')}`,
-    `memory ${gigabytesPerSecond(ceilings.memoryReadBytesPerSec)}`,
-    `file ${gigabytesPerSecond(ceilings.fileReadBytesPerSec)}`,
-    ...(copy === undefined ? [] : [`device memory ${gigabytesPerSecond(copy)} copied`]),
-    ...(toDevice === undefined ? [] : [`to device ${gigabytesPerSecond(toDevice)}`]),
+    ...channelRates(verdict.ceilings),
   ];
 }
 

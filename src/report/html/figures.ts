@@ -3,7 +3,7 @@
 import type { ArmClassVerdict, Verdict } from '../../core/records/verdict.ts';
 import { CAUSE_NAMES } from '../../core/verdict/causes.ts';
 import { ratioParts } from '../../core/verdict/lines.ts';
-import { gigabytesPerSecond, megabytes, number, share, signedNumber } from '../format.ts';
+import { channelRates, megabytes, number, share, signedNumber } from '../format.ts';
 import { figure, key, line, type Part, rect, row, stacked, WIDTH } from './draw.ts';
 
 const nameOf = (arm: Pick<ArmClassVerdict, 'arm' | 'class'>): string => `${arm.class} · ${arm.arm}`;
@@ -92,15 +92,8 @@ export function bytes({ arms, ceilings }: Verdict): string {
       `${megabytes(arm.hostBytesPerToken)} MB/token; ${number(arm.tokPerSec)} of ${number(arm.ceilingTokPerSec)} tok/s, ${share(arm.ceilingShare)}`,
     ),
   );
-  const note = `bytes a decoded token needs; its ceiling is the longest of its channels at the bandwidth measured in the same session: memory ${gigabytesPerSecond(ceilings.memoryReadBytesPerSec)}, file ${gigabytesPerSecond(ceilings.fileReadBytesPerSec)}${deviceRates(ceilings)}`;
+  const note = `bytes a decoded token needs; its ceiling is the longest of its channels at the bandwidth measured in the same session: ${channelRates(ceilings).join(', ')}`;
   return figure('bytes', 'Bytes per token against the ceilings', note, key(names) + body.join(''));
-}
-
-function deviceRates({ deviceCopyBytesPerSec: copy, toDeviceBytesPerSec: to }: Verdict['ceilings']): string {
-  return [
-    ...(copy === undefined ? [] : [`, device memory ${gigabytesPerSecond(copy)} copied`]),
-    ...(to === undefined ? [] : [`, to device ${gigabytesPerSecond(to)}`]),
-  ].join('');
 }
 
 const CAUSES = ['draft', 'dense', 'pool', 'fileWait', 'other'] as const;
