@@ -128,6 +128,10 @@ class Device {
     finish_downloads();
   }
 
+  // A pass of so many rows begins: much of what is asked until the next begin_pass() was asked in
+  // the last pass of as many.
+  virtual void begin_pass(int) {}
+
   // Working memory of the operations, taken before the first pass: afterwards none of them asks for
   // memory. kOutOfMemory names the bytes; kLoad, a shape that the device does not compute.
   virtual Status reserve_scratch(const ScratchSizes& sizes) = 0;

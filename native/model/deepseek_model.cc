@@ -64,6 +64,7 @@ Status DeepSeekModel::forward(std::span<const int> tokens, PassKind kind, Routed
   core_.expert_step = in_steps ? std::min(core_.options.expert_step, rows) : rows;
   // Slots are overwritten even if the pass fails.
   core_.caches.target.wrote_up_to(first + rows);
+  core_.device.begin_pass(rows);
   experts.begin_pass(kind, rows);
   enter_stream(core_, tokens, first);
   for (int layer = 0; layer < core_.config.layers; ++layer)

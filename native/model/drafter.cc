@@ -127,6 +127,7 @@ Status run_draft(Core& core, int next_token, int position, int depth, RoutedExpe
                  DraftPicker* picker) {
   const Config& c = core.config;
   Buffers& b = core.buffers;
+  core.device.begin_pass(c.draft_block);
   experts.begin_pass(PassKind::kDraft, c.draft_block);
   core.expert_step = c.draft_block;
   ROTA_RETURN_IF_ERROR(run_stages(core, next_token, position, experts));

@@ -42,12 +42,12 @@ class DeviceBench {
   }
 
   // Median seconds of a graph of what `launch` puts on the stream; the first round only warms up.
-  Result<double> seconds(int rounds, const std::function<void(cudaStream_t)>& launch) {
+  Result<double> seconds(int rounds, const std::function<void()>& launch) {
     const cudaStream_t stream = stream_.use();
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t runnable = nullptr;
     CUDA_CHECK(stream_, cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    launch(stream);
+    launch();
     CUDA_CHECK(stream_, cudaStreamEndCapture(stream, &graph));
     if (!CUDA_CHECK(stream_, cudaGraphInstantiate(&runnable, graph, 0))) return stream_.status();
     std::vector<double> all;
@@ -133,10 +133,11 @@ Result<DeviceBenchResult> run_device_bench(const DeviceBenchOptions& options) {
       ROTA_ASSIGN_OR_RETURN(const std::vector<Matrix> all,
                             matrices(bench, format, shape, memory, options.rotated_bytes));
       for (const int rows : options.rows) {
-        ROTA_ASSIGN_OR_RETURN(const double seconds,
-                              bench.seconds(options.rounds, [&](cudaStream_t on) {
-                                for (const Matrix& w : all) launch_linear(on, w, 1, in, rows, out);
-                              }));
+        ROTA_ASSIGN_OR_RETURN(const double seconds, bench.seconds(options.rounds, [&] {
+          for (const Matrix& w : all) {
+            launch_linear(stream->queue(), w, 1, in, rows, out);
+          }
+        }));
         const double each = seconds / static_cast<double>(all.size());
         result.cells.push_back(
             {format, shape.out, shape.in, rows, each, static_cast<double>(all[0].bytes) / each});

@@ -45,22 +45,24 @@ __device__ int keys_of_row(const AttentionArgs& args, int row) {
   return min(end_of(args, row), args.window) + args.block_rows + listed;
 }
 
-// A warp decodes the row's key number `index` in the order of summation.
+// A warp decodes the row's key number `index` in the order of summation. One place decodes for all
+// three kinds: code that is written out several times has to be fetched first, and that takes
+// longer than it runs.
 __device__ void decode_key(const AttentionShape& shape, int row, int index, int lane, float* out) {
   const AttentionArgs& args = shape.args;
   const int end = end_of(args, row), in_window = min(end, args.window);
+  const Keys* keys = &shape.ring;
   if (index < in_window) {
-    const int slot = (end - in_window + index) % args.ring_slots;
-    return gpu::decode_row(shape.ring, shape.ring.row(static_cast<size_t>(slot)), lane, out);
+    index = (end - in_window + index) % args.ring_slots;
+  } else if (index < in_window + args.block_rows) {
+    keys = &shape.block;
+    index -= in_window;
+  } else {
+    keys = &shape.listed;
+    index = args.list.address()[static_cast<size_t>(row) * static_cast<size_t>(args.list_stride) +
+                                static_cast<size_t>(index - in_window - args.block_rows)];
   }
-  index -= in_window;
-  if (index < args.block_rows) {
-    return gpu::decode_row(shape.block, shape.block.row(static_cast<size_t>(index)), lane, out);
-  }
-  const int group =
-      args.list.address()[static_cast<size_t>(row) * static_cast<size_t>(args.list_stride) +
-                          static_cast<size_t>(index - args.block_rows)];
-  gpu::decode_row(shape.listed, shape.listed.row(static_cast<size_t>(group)), lane, out);
+  gpu::decode_row(*keys, keys->row(static_cast<size_t>(index)), lane, out);
 }
 
 // Channels of a lane: lane, lane + 32, ..
@@ -103,19 +105,27 @@ struct HeadState {
   }
 };
 
-// All lanes of a warp call, with channel d = lane + 32 i.
-__device__ __forceinline__ float turn(const AttentionShape& shape, int row, int d, float value,
-                                      bool inverse) {
-  const int dim = shape.args.head_dim;
-  return turned_in_lanes(value, d, dim, dim - 2 * shape.turns.pairs,
-                         shape.turns.first_position + row, shape.turns.freq, inverse);
+// A warp turns the trailing channels of its query q [dim] into `out` [2 * pairs]: a pair a lane, in
+// one place for the same reason.
+__device__ __forceinline__ void turn_query(const AttentionShape& shape, int row, const float* q,
+                                           int lane, float* out) {
+  const Turns& turns = shape.turns;
+  const float* trailing = q + shape.args.head_dim - 2 * turns.pairs;
+#pragma unroll 1
+  for (int p = lane; p < turns.pairs; p += kWarp) {
+    const float2 both = turned(trailing[2 * p], trailing[2 * p + 1],
+                               turn_of(turns.first_position + row, turns.freq[p], false));
+    out[2 * p] = both.x, out[2 * p + 1] = both.y;
+  }
+  __syncwarp();
 }
 
 // blockIdx: x part, y heads, z row.
 template <int kChannels>
-__global__ void __launch_bounds__(kThreads) part_kernel(const AttentionShape shape) {
+__global__ void __launch_bounds__(kThreads)
+    part_kernel(const __grid_constant__ AttentionShape shape) {
   take_turn();
-  extern __shared__ __align__(16) float tile[];  // [kTile, head_dim]
+  extern __shared__ __align__(16) float tile[];  // [kTile, head_dim]; turned [heads, 2 * pairs]
   const AttentionArgs& args = shape.args;
   const int row = static_cast<int>(blockIdx.z), part = static_cast<int>(blockIdx.x);
   const int lane = static_cast<int>(threadIdx.x) % kWarp, dim = args.head_dim;
@@ -126,15 +136,16 @@ __global__ void __launch_bounds__(kThreads) part_kernel(const AttentionShape sha
   const bool works = head < args.heads;
   const size_t at =
       static_cast<size_t>(row) * static_cast<size_t>(args.heads) + static_cast<size_t>(head);
+  const float* q = args.q.address() + at * static_cast<size_t>(dim);
+  const int width = 2 * shape.turns.pairs, straight = dim - width;
+  float* turned_q = tile + kTile * dim + static_cast<int>(threadIdx.x) / kWarp * width;
+  if (works) turn_query(shape, row, q, lane, turned_q);
   HeadState<kChannels> state;
 #pragma unroll
   for (int c = 0; c < kChannels; ++c) {
     const int d = lane + c * kWarp;
-    state.q[c] = works && d < dim
-                     ? args.q.address()[at * static_cast<size_t>(dim) + static_cast<size_t>(d)]
-                     : 0.f;
-    state.out[c] = 0;
-    if (shape.turns.pairs > 0) state.q[c] = turn(shape, row, d, state.q[c], false);
+    state.q[c] = 0, state.out[c] = 0;
+    if (works && d < dim) state.q[c] = d < straight ? q[d] : turned_q[d - straight];
   }
   for (int begin = first; begin < last; begin += kTile) {
     const int count = min(kTile, last - begin);
@@ -163,7 +174,7 @@ __global__ void __launch_bounds__(kThreads) part_kernel(const AttentionShape sha
 }
 
 // blockIdx: x head, y row; threads stride over channels. Parts are added in order.
-__global__ void sum_kernel(const AttentionShape shape) {
+__global__ void sum_kernel(const __grid_constant__ AttentionShape shape) {
   take_turn();
   const AttentionArgs& args = shape.args;
   const int row = static_cast<int>(blockIdx.y), head = static_cast<int>(blockIdx.x);
@@ -179,6 +190,7 @@ __global__ void sum_kernel(const AttentionShape shape) {
     total = fmaf(shape.sums[first + p], expf(shape.maxima[first + p] - largest), total);
   }
   const float denominator = total + expf(args.sinks.address()[head] - largest);
+#pragma unroll 1
   for (size_t begin = 0; begin < dim; begin += blockDim.x) {
     const size_t d = begin + threadIdx.x;
     float sum = 0;
@@ -187,7 +199,11 @@ __global__ void sum_kernel(const AttentionShape shape) {
     }
     // Without a key there is no value, whatever the sink.
     float value = parts == 0 ? 0.f : sum / denominator;
-    if (shape.turns.pairs > 0) value = turn(shape, row, static_cast<int>(d), value, true);
+    if (shape.turns.pairs > 0) {
+      value = turned_in_lanes(value, static_cast<int>(d), args.head_dim,
+                              args.head_dim - 2 * shape.turns.pairs,
+                              shape.turns.first_position + row, shape.turns.freq, true);
+    }
     if (d < dim) args.out.address()[at * dim + d] = value;
   }
 }
@@ -204,17 +220,19 @@ Keys block_keys(const AttentionArgs& args) {
 }
 
 template <int kChannels>
-void launch_parts(cudaStream_t stream, const AttentionShape& shape) {
+void launch_parts(LaunchQueue& queue, const AttentionShape& shape) {
   const AttentionArgs& args = shape.args;
   const dim3 blocks(static_cast<unsigned>(shape.parts),
                     static_cast<unsigned>((args.heads + kHeadsABlock - 1) / kHeadsABlock),
                     static_cast<unsigned>(args.rows));
   const size_t shared =
-      static_cast<size_t>(kTile) * static_cast<size_t>(args.head_dim) * sizeof(float);
-  launch_early(stream, part_kernel<kChannels>, blocks, kThreads, shared, shape);
+      (static_cast<size_t>(kTile) * static_cast<size_t>(args.head_dim) +
+       static_cast<size_t>(kHeadsABlock) * 2 * static_cast<size_t>(shape.turns.pairs)) *
+      sizeof(float);
+  launch_early(queue, part_kernel<kChannels>, blocks, kThreads, shared, shape);
 }
 
-void launch_band(cudaStream_t stream, const AttentionArgs& args, const Turns& turns,
+void launch_band(LaunchQueue& queue, const AttentionArgs& args, const Turns& turns,
                  float* scratch) {
   const size_t cells = static_cast<size_t>(args.rows) * static_cast<size_t>(args.heads) *
                        static_cast<size_t>(most_parts(args));
@@ -223,14 +241,14 @@ void launch_band(cudaStream_t stream, const AttentionArgs& args, const Turns& tu
       turns,          most_parts(args),        scratch + 2 * cells, scratch,
       scratch + cells};
   if (args.head_dim <= 2 * kWarp) {
-    launch_parts<2>(stream, shape);
+    launch_parts<2>(queue, shape);
   } else if (args.head_dim <= 4 * kWarp) {
-    launch_parts<4>(stream, shape);
+    launch_parts<4>(queue, shape);
   } else {
-    launch_parts<kMostHeadDim / kWarp>(stream, shape);
+    launch_parts<kMostHeadDim / kWarp>(queue, shape);
   }
   const dim3 blocks(static_cast<unsigned>(args.heads), static_cast<unsigned>(args.rows));
-  launch_early(stream, sum_kernel, blocks, 128, 0, shape);
+  launch_early(queue, sum_kernel, blocks, 128, 0, shape);
 }
 
 }  // namespace
@@ -241,7 +259,7 @@ size_t attention_scratch_floats(int heads, int head_dim, int keys) {
          static_cast<size_t>(parts) * static_cast<size_t>(head_dim + 2);
 }
 
-void launch_attention(cudaStream_t stream, const AttentionArgs& args, const Rotation& rotation,
+void launch_attention(LaunchQueue& queue, const AttentionArgs& args, const Rotation& rotation,
                       float* scratch) {
   const size_t width = static_cast<size_t>(args.heads) * static_cast<size_t>(args.head_dim);
   for (int done = 0; done < args.rows; done += kAttentionRows) {
@@ -256,7 +274,7 @@ void launch_attention(cudaStream_t stream, const AttentionArgs& args, const Rota
       band.list = args.list + row * static_cast<size_t>(args.list_stride);
       band.list_count = args.list_count + row;
     }
-    launch_band(stream, band, {rotation.freq.address(), rotation.pairs, args.first_position + done},
+    launch_band(queue, band, {rotation.freq.address(), rotation.pairs, args.first_position + done},
                 scratch);
   }
 }

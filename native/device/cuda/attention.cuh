@@ -2,8 +2,7 @@
 // Owns how keys are cut into parts that are computed side by side.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
+#include "device/cuda/launch_queue.cuh"
 #include "device/device.h"
 
 namespace rota {
@@ -11,14 +10,14 @@ namespace rota {
 inline constexpr int kMostHeadDim = 512;
 // Keys of one part: consecutive in the order of summation, from the row's first on, so that a row's
 // parts are its own.
-inline constexpr int kKeysAPart = 64;
+inline constexpr int kKeysAPart = 32;
 // Rows that are computed at once; more take turns.
 inline constexpr int kAttentionRows = 16;
 
 // Floats of scratch for rows of at most `keys` keys.
 size_t attention_scratch_floats(int heads, int head_dim, int keys);
 // Queries are turned as they are read and the output back as it is written, where there are pairs.
-void launch_attention(cudaStream_t stream, const AttentionArgs& args, const Rotation& rotation,
+void launch_attention(LaunchQueue& queue, const AttentionArgs& args, const Rotation& rotation,
                       float* scratch);
 
 }  // namespace rota

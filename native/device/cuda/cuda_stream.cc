@@ -60,6 +60,7 @@ Result<std::unique_ptr<CudaStream>> CudaStream::open(int index) {
     error = cudaStreamCreateWithFlags(&stream->stream_, cudaStreamNonBlocking);
   }
   if (error != cudaSuccess) return explain(error);
+  stream->queue_.open(stream->stream_);
   stream->device_name_ = properties.name;
   stream->processors_ = properties.multiProcessorCount;
   // What cuda.cmake builds for: machine code of 8.9 and of 9.0 runs on its own generation alone.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "device/cuda/launch_queue.cuh"
 
 namespace rota {
 
@@ -27,10 +28,31 @@ class CudaStream {
   const std::string& device_name() const { return device_name_; }  // "NVIDIA H200"
   int processors() const { return processors_; }                   // streaming multiprocessors
 
-  // The stream, with its GPU made the calling thread's: CUDA keeps that choice for each thread.
-  cudaStream_t use() const {
-    cudaSetDevice(index_);
+  // Makes its GPU the calling thread's: CUDA keeps that choice for each thread.
+  void make_current() const { cudaSetDevice(index_); }
+  // The stream, everything that was asked through the queue on it.
+  cudaStream_t use() {
+    flush();
     return stream_;
+  }
+  // For kernels: in a pass they are kept until use() or flush().
+  LaunchQueue& queue() {
+    make_current();
+    return queue_;
+  }
+  void flush() {
+    make_current();
+    note(queue_.flush(), "launching a pass's kernels");
+  }
+  // The same of kernels that a later pass will ask for with other parameters.
+  void flush_once() {
+    make_current();
+    note(queue_.flush_once(), "launching kernels");
+  }
+  // rows 0: what comes again in no way (LaunchQueue::begin_pass).
+  void begin_pass(int rows) {
+    make_current();
+    note(queue_.begin_pass(rows), "launching a pass's kernels");
   }
 
   // True for success. The first failure stays: what a GPU computes after one is worth nothing.
@@ -51,6 +73,7 @@ class CudaStream {
 
   int index_ = 0, processors_ = 0;
   cudaStream_t stream_ = nullptr;
+  LaunchQueue queue_;
   std::string device_name_;
   Status status_;
 };

@@ -3,12 +3,9 @@
 // agreement. The GPU generation before 9.0 has no such thing and runs one kernel after the other.
 #pragma once
 
-#include <cuda_runtime_api.h>
+#include "device/cuda/launch_queue.cuh"
 
 namespace rota {
-
-// Whether the calling thread's GPU can.
-bool launches_early();
 
 // THE AGREEMENT. Every thread of a kernel that is launched early calls wait_for_the_kernel_before()
 // ahead of its first access to memory that a kernel writes, also when it has nothing to do: that a
@@ -31,21 +28,12 @@ __device__ __forceinline__ void take_turn() {
   wait_for_the_kernel_before();
 }
 
-// kernel<<<blocks, threads, shared, stream>>>(args...). Failures are cudaGetLastError's.
+// kernel<<<blocks, threads, shared>>>(args...) behind what was asked of the queue's stream before.
+// Failures are the queue's.
 template <typename... Params, typename... Args>
-void launch_early(cudaStream_t stream, void (*kernel)(Params...), dim3 blocks, int threads,
+void launch_early(LaunchQueue& queue, void (*kernel)(Params...), dim3 blocks, int threads,
                   size_t shared, Args... args) {
-  cudaLaunchAttribute early = {};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = blocks;
-  config.blockDim = dim3(static_cast<unsigned>(threads));
-  config.dynamicSmemBytes = shared;
-  config.stream = stream;
-  config.attrs = &early;
-  config.numAttrs = launches_early() ? 1 : 0;
-  cudaLaunchKernelEx(&config, kernel, static_cast<Params>(args)...);
+  queue.add(kernel, blocks, static_cast<unsigned>(threads), shared, static_cast<Params>(args)...);
 }
 
 }  // namespace rota

@@ -62,6 +62,22 @@ struct IntegerRows {
   float* unscale;  // [rows, chunks]
 };
 
+// Pairs of a call, none at first.
+struct PairSet {
+  static constexpr size_t kMost = 256;
+  uint32_t bits[kMost / 32] = {};
+  void add(int pair) { bits[pair / 32] |= 1u << (pair % 32); }
+  __host__ __device__ bool has(size_t pair) const {
+    return pair < kMost && (bits[pair / 32] >> (pair % 32) & 1) != 0;
+  }
+};
+// What of a call's sum the kernels have no part in.
+struct PairsElsewhere {
+  const float* partial = nullptr;  // [pairs, dim], what the GPU may read
+  PairSet computed;                // found there
+  PairSet dropped;                 // zeros
+};
+
 struct GateUpArgs {
   int dim, inter, top_k;
   float limit;

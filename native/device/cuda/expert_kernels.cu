@@ -15,7 +15,7 @@ namespace {
 template <typename... Parameters, typename... Arguments>
 void launch_after(CudaStream& stream, dim3 grid, int threads, int shared,
                   void (*kernel)(Parameters...), const char* what, Arguments... arguments) {
-  launch_early(stream.use(), kernel, grid, threads, static_cast<size_t>(shared), arguments...);
+  launch_early(stream.queue(), kernel, grid, threads, static_cast<size_t>(shared), arguments...);
   stream.note_launch(what);
 }
 
@@ -266,10 +266,10 @@ void ExpertKernels::launch(const ExpertCall& call, int pairs, int most, bool pla
                call, out);
 }
 
-void ExpertKernels::finish(int rows, float* y) {
+void ExpertKernels::finish(int rows, float* y, const PairsElsewhere& elsewhere) {
   const dim3 grid(static_cast<unsigned>((shape_.dim + 127) / 128), static_cast<unsigned>(rows));
   launch_after(stream_, grid, 128, 0, sum_kernel, "summing experts",
-               static_cast<const float*>(scratch_.partial), shape_.dim, shape_.top_k, y);
+               static_cast<const float*>(scratch_.partial), elsewhere, shape_.dim, shape_.top_k, y);
 }
 
 }  // namespace rota

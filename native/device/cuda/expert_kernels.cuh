@@ -53,10 +53,10 @@ class ExpertKernels {
   // x[rows, dim] and y[rows, dim] on the device, weights[rows, top_k] on the host, read at once.
   void begin(const float* x, int rows);
   void compute(std::span<const CudaExpertJob> jobs, const float* weights);
-  void finish(int rows, float* y);
+  void finish(int rows, float* y, const PairsElsewhere& elsewhere = {});
 
-  // partial[rows, top_k, dim]: a pair that is computed elsewhere, or dropped (zeros), is written
-  // here before finish().
+  // partial[rows, top_k, dim]: a pair that was not computed here is written here before finish(),
+  // or is one of its `elsewhere`.
   float* partial(int pair) const {
     return scratch_.partial + static_cast<size_t>(pair) * static_cast<size_t>(shape_.dim);
   }

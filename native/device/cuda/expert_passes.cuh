@@ -153,14 +153,16 @@ static __global__ void __launch_bounds__(kThreads, kBlocks<kTiles>)
 
 // y[row] = sum of partial[row, k] for k ascending, from 0.
 static __global__ void __launch_bounds__(128)
-    sum_kernel(const float* partial, int dim, int top_k, float* y) {
+    sum_kernel(const float* partial, const PairsElsewhere elsewhere, int dim, int top_k, float* y) {
   take_turn();
   const auto o = static_cast<size_t>(blockIdx.x * 128 + threadIdx.x);
   if (o >= static_cast<size_t>(dim)) return;
   const auto row = static_cast<size_t>(blockIdx.y), width = static_cast<size_t>(dim);
   float sum = 0;
   for (int k = 0; k < top_k; ++k) {
-    sum += partial[(row * static_cast<size_t>(top_k) + static_cast<size_t>(k)) * width + o];
+    const size_t pair = row * static_cast<size_t>(top_k) + static_cast<size_t>(k);
+    if (elsewhere.dropped.has(pair)) continue;
+    sum += (elsewhere.computed.has(pair) ? elsewhere.partial : partial)[pair * width + o];
   }
   y[row * width + o] = sum;
 }

@@ -124,16 +124,16 @@ size_t hc_enter_scratch_floats(int rows, int dim) {
   return static_cast<size_t>(rows) * static_cast<size_t>(dim / kChunk) * kSums;
 }
 
-void launch_hc_enter(cudaStream_t stream, const HcStream& s, const HcMix& mix,
-                     const float* collapse, const float* norm, int rows, float* x, float* scratch) {
+void launch_hc_enter(LaunchQueue& queue, const HcStream& s, const HcMix& mix, const float* collapse,
+                     const float* norm, int rows, float* x, float* scratch) {
   if (rows == 0) return;
   const int chunks = s.dim / kChunk;
   const dim3 blocks(static_cast<unsigned>(chunks),
                     static_cast<unsigned>((rows + kRowsABand - 1) / kRowsABand));
   const auto* fn = reinterpret_cast<const float*>(mix.fn->data.address());
-  launch_early(stream, parts_kernel, blocks, kWarps * kWarp, 0, s.h.address(), s.dim, fn, collapse,
+  launch_early(queue, parts_kernel, blocks, kWarps * kWarp, 0, s.h.address(), s.dim, fn, collapse,
                rows, x, scratch);
-  launch_early(stream, enter_kernel, static_cast<unsigned>(rows), kEnterThreads, 0, s.params, s.dim,
+  launch_early(queue, enter_kernel, static_cast<unsigned>(rows), kEnterThreads, 0, s.params, s.dim,
                chunks, static_cast<const float*>(scratch), mix.base.address(), mix.scale.address(),
                norm, Coefficients{s.pre.address(), s.post.address(), s.comb.address()}, x);
 }

@@ -106,36 +106,36 @@ dim3 grid(int rows, int dim) {
 
 }  // namespace
 
-void launch_hc_coefficients(cudaStream_t stream, const HcParams& params, const float* h, int dim,
+void launch_hc_coefficients(LaunchQueue& queue, const HcParams& params, const float* h, int dim,
                             const float* mix, const float* base, const float* scale, int rows,
                             float* pre, float* post, float* comb) {
   if (rows == 0) return;
-  launch_early(stream, coefficients_kernel, static_cast<unsigned>(rows), kNormThreads, 0, params, h,
+  launch_early(queue, coefficients_kernel, static_cast<unsigned>(rows), kNormThreads, 0, params, h,
                dim, mix, base, scale, pre, post, comb);
 }
 
-void launch_hc_collapse(cudaStream_t stream, const float* h, const float* m, int rows, int mult,
+void launch_hc_collapse(LaunchQueue& queue, const float* h, const float* m, int rows, int mult,
                         int dim, float* x) {
   if (rows == 0) return;
-  launch_early(stream, collapse_kernel, grid(rows, dim), kThreads, 0, h, m, mult, dim, x);
+  launch_early(queue, collapse_kernel, grid(rows, dim), kThreads, 0, h, m, mult, dim, x);
 }
 
-void launch_hc_expand(cudaStream_t stream, float* h, const float* y, const float* addend,
+void launch_hc_expand(LaunchQueue& queue, float* h, const float* y, const float* addend,
                       const float* post, const float* comb, int rows, int mult, int dim) {
   if (rows == 0) return;
-  launch_early(stream, expand_kernel, grid(rows, dim), kThreads, 0, h, y, addend, post, comb, mult,
+  launch_early(queue, expand_kernel, grid(rows, dim), kThreads, 0, h, y, addend, post, comb, mult,
                dim);
 }
 
-void launch_hc_mean(cudaStream_t stream, const float* h, int rows, int mult, int dim, float* out,
+void launch_hc_mean(LaunchQueue& queue, const float* h, int rows, int mult, int dim, float* out,
                     int out_stride) {
   if (rows == 0) return;
-  launch_early(stream, mean_kernel, grid(rows, dim), kThreads, 0, h, mult, dim, out, out_stride);
+  launch_early(queue, mean_kernel, grid(rows, dim), kThreads, 0, h, mult, dim, out, out_stride);
 }
 
-void launch_hc_copy(cudaStream_t stream, const float* x, int rows, int mult, int dim, float* h) {
+void launch_hc_copy(LaunchQueue& queue, const float* x, int rows, int mult, int dim, float* h) {
   if (rows == 0) return;
-  launch_early(stream, copy_kernel, grid(rows, dim), kThreads, 0, x, mult, dim, h);
+  launch_early(queue, copy_kernel, grid(rows, dim), kThreads, 0, x, mult, dim, h);
 }
 
 }  // namespace rota

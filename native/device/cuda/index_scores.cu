@@ -62,7 +62,7 @@ cudaError_t allow_index_scores() {
                               static_cast<int>(kMostSharedBytes));
 }
 
-void launch_index_scores(cudaStream_t stream, const IndexArgs& args) {
+void launch_index_scores(LaunchQueue& queue, const IndexArgs& args) {
   const size_t bytes = index_scores_shared_bytes(args.heads, args.head_dim);
   for (int done = 0; done < args.rows; done += kRowsAtOnce) {
     const size_t row = static_cast<size_t>(done);
@@ -76,7 +76,7 @@ void launch_index_scores(cudaStream_t stream, const IndexArgs& args) {
     if (widest == 0) continue;
     const dim3 blocks(static_cast<unsigned>((widest + kTile - 1) / kTile),
                       static_cast<unsigned>(band.rows));
-    launch_early(stream, scores_kernel, blocks, kThreads, bytes, band, gpu::keys_of(args.keys));
+    launch_early(queue, scores_kernel, blocks, kThreads, bytes, band, gpu::keys_of(args.keys));
   }
 }
 

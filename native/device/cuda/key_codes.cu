@@ -99,21 +99,21 @@ FakeQuant rounding_of(KeyFormat format) {
 
 }  // namespace
 
-void launch_fake_quant(cudaStream_t stream, FakeQuant kind, float* x, size_t count) {
+void launch_fake_quant(LaunchQueue& queue, FakeQuant kind, float* x, size_t count) {
   if (count == 0) return;
   const auto blocks = static_cast<unsigned>((count + kThreads - 1) / kThreads);
-  launch_early(stream, fake_quant_kernel, blocks, kThreads, 0, kind, x, count);
+  launch_early(queue, fake_quant_kernel, blocks, kThreads, 0, kind, x, count);
 }
 
-void launch_store_keys(cudaStream_t stream, const float* x, int rows, int first,
-                       const KeyRows& keys, int slots) {
+void launch_store_keys(LaunchQueue& queue, const float* x, int rows, int first, const KeyRows& keys,
+                       int slots) {
   if (rows == 0) return;
   const auto blocks = static_cast<unsigned>(rows);
   if (is_packed(keys.format)) {
-    launch_early(stream, store_codes_kernel, blocks, kThreads, 0, x, rounding_of(keys.format),
+    launch_early(queue, store_codes_kernel, blocks, kThreads, 0, x, rounding_of(keys.format),
                  keys.dim, first, keys.row_bytes(), keys.data.address(), slots);
   } else {
-    launch_early(stream, store_plain_kernel, blocks, kThreads, 0, x, keys.dim, first, keys_of(keys),
+    launch_early(queue, store_plain_kernel, blocks, kThreads, 0, x, keys.dim, first, keys_of(keys),
                  keys.data.address(), slots);
   }
 }

@@ -39,9 +39,9 @@ __global__ void __launch_bounds__(kThreads) largest_kernel(const float* x, int n
 
 }  // namespace
 
-void launch_largest(cudaStream_t stream, const float* x, int rows, int n, int* ids) {
+void launch_largest(LaunchQueue& queue, const float* x, int rows, int n, int* ids) {
   if (rows == 0) return;
-  launch_early(stream, largest_kernel, static_cast<unsigned>(rows), kThreads, 0, x, n, ids);
+  launch_early(queue, largest_kernel, static_cast<unsigned>(rows), kThreads, 0, x, n, ids);
 }
 
 }  // namespace rota

@@ -59,9 +59,9 @@ __global__ void plain_kernel(WeightReader weight, LinearArgs args) {
   }
 }
 
-void launch_plain(cudaStream_t stream, const Matrix& w, const LinearArgs& args) {
+void launch_plain(LaunchQueue& queue, const Matrix& w, const LinearArgs& args) {
   const auto blocks = static_cast<unsigned>((args.out + kLinearWarps - 1) / kLinearWarps);
-  launch_early(stream, plain_kernel, blocks, kLinearWarps * kWarp, 0, reader_of(w), args);
+  launch_early(queue, plain_kernel, blocks, kLinearWarps * kWarp, 0, reader_of(w), args);
 }
 
 // Token ids travel as a kernel's arguments: no memory, and no copy to wait for.
@@ -106,10 +106,10 @@ Product product_of(const Matrix& w, int groups, const float* x, int rows, float*
   return {args, in_words, in_tiles};
 }
 
-void launch_in_tiles(cudaStream_t stream, Format format, const LinearArgs& first,
+void launch_in_tiles(LaunchQueue& queue, Format format, const LinearArgs& first,
                      const LinearArgs* second) {
-  if (format == Format::kQ8_0) return launch_linear_q8_0(stream, first, second);
-  launch_linear_mxfp8(stream, first, second);
+  if (format == Format::kQ8_0) return launch_linear_q8_0(queue, first, second);
+  launch_linear_mxfp8(queue, first, second);
 }
 
 __global__ void gather_listed_kernel(WeightReader weight, const uint8_t* table, size_t row_bytes,
@@ -131,46 +131,46 @@ dim3 gather_blocks(int rows, int in) {
 
 }  // namespace
 
-void launch_linear(cudaStream_t stream, const Matrix& w, int groups, const float* x, int rows,
+void launch_linear(LaunchQueue& queue, const Matrix& w, int groups, const float* x, int rows,
                    float* y) {
   if (rows == 0 || w.out == 0) return;
   const Product product = product_of(w, groups, x, rows, y);
-  if (product.in_tiles) return launch_in_tiles(stream, w.format, product.args, nullptr);
+  if (product.in_tiles) return launch_in_tiles(queue, w.format, product.args, nullptr);
   const bool in_words = product.in_words;
-  if (in_words && w.format == Format::kF32) return launch_linear_f32(stream, product.args);
-  if (in_words && w.format == Format::kF16) return launch_linear_f16(stream, product.args);
-  if (in_words && w.format == Format::kBF16) return launch_linear_bf16(stream, product.args);
-  launch_plain(stream, w, product.args);
+  if (in_words && w.format == Format::kF32) return launch_linear_f32(queue, product.args);
+  if (in_words && w.format == Format::kF16) return launch_linear_f16(queue, product.args);
+  if (in_words && w.format == Format::kBF16) return launch_linear_bf16(queue, product.args);
+  launch_plain(queue, w, product.args);
 }
 
-void launch_linear_pair(cudaStream_t stream, const Matrix& first, const Matrix& second,
+void launch_linear_pair(LaunchQueue& queue, const Matrix& first, const Matrix& second,
                         const float* x, int rows, float* y_first, float* y_second) {
   if (rows > 0 && first.out > 0 && second.out > 0 && first.format == second.format) {
     const Product one = product_of(first, 1, x, rows, y_first),
                   other = product_of(second, 1, x, rows, y_second);
     if (one.in_tiles && other.in_tiles) {
-      return launch_in_tiles(stream, first.format, one.args, &other.args);
+      return launch_in_tiles(queue, first.format, one.args, &other.args);
     }
   }
-  launch_linear(stream, first, 1, x, rows, y_first);
-  launch_linear(stream, second, 1, x, rows, y_second);
+  launch_linear(queue, first, 1, x, rows, y_first);
+  launch_linear(queue, second, 1, x, rows, y_second);
 }
 
-void launch_gather_listed(cudaStream_t stream, const Matrix& table, const int* ids, int n,
+void launch_gather_listed(LaunchQueue& queue, const Matrix& table, const int* ids, int n,
                           float* y) {
   if (n == 0) return;
-  launch_early(stream, gather_listed_kernel, gather_blocks(n, table.in), kGatherThreads, 0,
+  launch_early(queue, gather_listed_kernel, gather_blocks(n, table.in), kGatherThreads, 0,
                reader_of(table), table.data.address(), table.bytes / static_cast<size_t>(table.out),
                table.in, ids, y);
 }
 
-void launch_gather(cudaStream_t stream, const Matrix& table, const int* ids, int n, float* y) {
+void launch_gather(LaunchQueue& queue, const Matrix& table, const int* ids, int n, float* y) {
   const size_t row_bytes = table.bytes / static_cast<size_t>(table.out);
   for (int done = 0; done < n; done += kIdsAtOnce) {
     const int count = std::min(kIdsAtOnce, n - done);
     Ids some;
     std::copy_n(ids + done, count, some.id);
-    launch_early(stream, gather_kernel, gather_blocks(count, table.in), kGatherThreads, 0,
+    launch_early(queue, gather_kernel, gather_blocks(count, table.in), kGatherThreads, 0,
                  reader_of(table), table.data.address(), row_bytes, table.in, some,
                  y + static_cast<size_t>(done) * static_cast<size_t>(table.in));
   }

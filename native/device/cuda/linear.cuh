@@ -1,8 +1,7 @@
 // Matrix times 1..many rows on the GPU. Owns the one summation order of a dot product there.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
+#include "device/cuda/launch_queue.cuh"
 #include "device/device.h"
 
 namespace rota {
@@ -16,15 +15,14 @@ namespace rota {
 
 // y[r, o] = W[o] . x[r] for `groups` 1; else output o of group g = o / (out / groups) is of group g
 // of x [rows, groups, in].
-void launch_linear(cudaStream_t stream, const Matrix& w, int groups, const float* x, int rows,
+void launch_linear(LaunchQueue& queue, const Matrix& w, int groups, const float* x, int rows,
                    float* y);
 // Both over the same x [rows, in], each with launch_linear's bits; in one launch where they can.
-void launch_linear_pair(cudaStream_t stream, const Matrix& first, const Matrix& second,
+void launch_linear_pair(LaunchQueue& queue, const Matrix& first, const Matrix& second,
                         const float* x, int rows, float* y_first, float* y_second);
 // y[i] = row ids[i] of the table, decoded. ids on the host.
-void launch_gather(cudaStream_t stream, const Matrix& table, const int* ids, int n, float* y);
+void launch_gather(LaunchQueue& queue, const Matrix& table, const int* ids, int n, float* y);
 // The same with ids on the GPU.
-void launch_gather_listed(cudaStream_t stream, const Matrix& table, const int* ids, int n,
-                          float* y);
+void launch_gather_listed(LaunchQueue& queue, const Matrix& table, const int* ids, int n, float* y);
 
 }  // namespace rota

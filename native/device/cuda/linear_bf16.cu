@@ -4,8 +4,8 @@
 
 namespace rota {
 
-void launch_linear_bf16(cudaStream_t stream, const LinearArgs& args) {
-  gpu::launch_rows<gpu::HalfWords<true>>(stream, args);
+void launch_linear_bf16(LaunchQueue& queue, const LinearArgs& args) {
+  gpu::launch_rows<gpu::HalfWords<true>>(queue, args);
 }
 
 }  // namespace rota

@@ -4,8 +4,8 @@
 
 namespace rota {
 
-void launch_linear_f16(cudaStream_t stream, const LinearArgs& args) {
-  gpu::launch_rows<gpu::HalfWords<false>>(stream, args);
+void launch_linear_f16(LaunchQueue& queue, const LinearArgs& args) {
+  gpu::launch_rows<gpu::HalfWords<false>>(queue, args);
 }
 
 }  // namespace rota

@@ -4,8 +4,8 @@
 
 namespace rota {
 
-void launch_linear_f32(cudaStream_t stream, const LinearArgs& args) {
-  gpu::launch_rows<gpu::F32Words>(stream, args);
+void launch_linear_f32(LaunchQueue& queue, const LinearArgs& args) {
+  gpu::launch_rows<gpu::F32Words>(queue, args);
 }
 
 }  // namespace rota

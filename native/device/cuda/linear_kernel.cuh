@@ -90,34 +90,33 @@ __global__ void __launch_bounds__(kLinearWarps* kWarp, kBlocks)
 
 // kBlocks: that a processor shall hold, which limits their registers.
 template <typename Words, int kRows, int kOutputs, int kBlocks>
-void launch_linear_kernel(cudaStream_t stream, const LinearArgs& args) {
+void launch_linear_kernel(LaunchQueue& queue, const LinearArgs& args) {
   const int a_block = kLinearWarps / args.slices * kOutputs;
   const dim3 blocks(static_cast<unsigned>((args.out + a_block - 1) / a_block),
                     static_cast<unsigned>((args.rows + kMostRowsAtOnce - 1) / kMostRowsAtOnce));
-  launch_early(stream, linear_kernel<Words, kRows, kOutputs, kBlocks>, blocks, kLinearWarps * kWarp,
+  launch_early(queue, linear_kernel<Words, kRows, kOutputs, kBlocks>, blocks, kLinearWarps * kWarp,
                0, args);
 }
 
 // By the rows that share a reading. Outputs of a warp share the activations, and must be of one
 // group; how many they are is in no sum. Chosen by measuring on an H200.
 template <typename Words>
-void launch_rows(cudaStream_t stream, const LinearArgs& args) {
+void launch_rows(LaunchQueue& queue, const LinearArgs& args) {
   constexpr int kFewOutputs = 512, kManyOutputs = 16384;
   const int rows = args.rows;
   const bool fours = args.outputs_a_group % 4 == 0, pairs = args.outputs_a_group % 2 == 0;
   if (rows == 1) {
-    if (fours && args.out >= kManyOutputs)
-      return launch_linear_kernel<Words, 1, 4, 4>(stream, args);
-    if (pairs && args.out > kFewOutputs) return launch_linear_kernel<Words, 1, 2, 4>(stream, args);
-    return launch_linear_kernel<Words, 1, 1, 4>(stream, args);
+    if (fours && args.out >= kManyOutputs) return launch_linear_kernel<Words, 1, 4, 4>(queue, args);
+    if (pairs && args.out > kFewOutputs) return launch_linear_kernel<Words, 1, 2, 4>(queue, args);
+    return launch_linear_kernel<Words, 1, 1, 4>(queue, args);
   }
-  if (!fours && rows <= 4) return launch_linear_kernel<Words, 4, 1, 3>(stream, args);
-  if (!fours) return launch_linear_kernel<Words, kMostRowsAtOnce, 1, 1>(stream, args);
-  if (rows == 2) return launch_linear_kernel<Words, 2, 4, 3>(stream, args);
-  if (rows <= 4) return launch_linear_kernel<Words, 4, 4, 2>(stream, args);
-  if (rows <= 6) return launch_linear_kernel<Words, 6, 4, 2>(stream, args);
-  if (rows <= 8) return launch_linear_kernel<Words, 8, 4, 1>(stream, args);
-  return launch_linear_kernel<Words, kMostRowsAtOnce, 4, 1>(stream, args);
+  if (!fours && rows <= 4) return launch_linear_kernel<Words, 4, 1, 3>(queue, args);
+  if (!fours) return launch_linear_kernel<Words, kMostRowsAtOnce, 1, 1>(queue, args);
+  if (rows == 2) return launch_linear_kernel<Words, 2, 4, 3>(queue, args);
+  if (rows <= 4) return launch_linear_kernel<Words, 4, 4, 2>(queue, args);
+  if (rows <= 6) return launch_linear_kernel<Words, 6, 4, 2>(queue, args);
+  if (rows <= 8) return launch_linear_kernel<Words, 8, 4, 1>(queue, args);
+  return launch_linear_kernel<Words, kMostRowsAtOnce, 4, 1>(queue, args);
 }
 
 }  // namespace rota::gpu

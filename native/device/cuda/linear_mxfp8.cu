@@ -4,8 +4,8 @@
 
 namespace rota {
 
-void launch_linear_mxfp8(cudaStream_t stream, const LinearArgs& first, const LinearArgs* second) {
-  gpu::launch_tensor<gpu::MXFP8Codes>(stream, first, second);
+void launch_linear_mxfp8(LaunchQueue& queue, const LinearArgs& first, const LinearArgs* second) {
+  gpu::launch_tensor<gpu::MXFP8Codes>(queue, first, second);
 }
 
 }  // namespace rota

@@ -4,8 +4,8 @@
 
 namespace rota {
 
-void launch_linear_q8_0(cudaStream_t stream, const LinearArgs& first, const LinearArgs* second) {
-  gpu::launch_tensor<gpu::Q8_0Codes>(stream, first, second);
+void launch_linear_q8_0(LaunchQueue& queue, const LinearArgs& first, const LinearArgs* second) {
+  gpu::launch_tensor<gpu::Q8_0Codes>(queue, first, second);
 }
 
 }  // namespace rota

@@ -176,20 +176,20 @@ inline unsigned tensor_blocks(const LinearArgs& args) {
 }
 
 template <typename Codes, int kTiles, int kQ>
-void launch_tiles(cudaStream_t stream, const LinearArgs& first, const LinearArgs* second) {
+void launch_tiles(LaunchQueue& queue, const LinearArgs& first, const LinearArgs* second) {
   const TensorCall call{{first, second != nullptr ? *second : first}, tensor_blocks(first)};
   const dim3 blocks(call.first_blocks + (second != nullptr ? tensor_blocks(*second) : 0),
                     static_cast<unsigned>((first.rows + 8 * kTiles - 1) / (8 * kTiles)));
-  launch_early(stream, tensor_kernel<Codes, kTiles, kQ>, blocks, kLinearWarps * kWarp, 0, call);
+  launch_early(queue, tensor_kernel<Codes, kTiles, kQ>, blocks, kLinearWarps * kWarp, 0, call);
 }
 
 // By the rows that share a reading of the weights; how many they are is in no sum. Chosen by
 // measuring on an H200.
 template <typename Codes>
-void launch_tensor(cudaStream_t stream, const LinearArgs& first, const LinearArgs* second) {
-  if (first.rows <= 8) return launch_tiles<Codes, 1, 4>(stream, first, second);
-  if (first.rows <= 16) return launch_tiles<Codes, 2, 2>(stream, first, second);
-  return launch_tiles<Codes, 4, 1>(stream, first, second);
+void launch_tensor(LaunchQueue& queue, const LinearArgs& first, const LinearArgs* second) {
+  if (first.rows <= 8) return launch_tiles<Codes, 1, 4>(queue, first, second);
+  if (first.rows <= 16) return launch_tiles<Codes, 2, 2>(queue, first, second);
+  return launch_tiles<Codes, 4, 1>(queue, first, second);
 }
 
 }  // namespace rota::gpu

@@ -62,11 +62,11 @@ __global__ void route_kernel(const float* logits, const float* bias, const float
 
 }  // namespace
 
-void launch_route(cudaStream_t stream, const float* logits, const float* bias,
+void launch_route(LaunchQueue& queue, const float* logits, const float* bias,
                   const float* selection_bias, int rows, int experts, int top_k, float route_scale,
                   int* ids, float* weights) {
   if (rows == 0) return;
-  launch_early(stream, route_kernel, static_cast<unsigned>(rows), kThreads,
+  launch_early(queue, route_kernel, static_cast<unsigned>(rows), kThreads,
                shared_bytes(experts, top_k), logits, bias, selection_bias, experts, top_k,
                route_scale, ids, weights);
 }

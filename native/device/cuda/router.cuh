@@ -1,7 +1,7 @@
 // The router's choice of experts on the GPU; the formula is device.h's route.
 #pragma once
 
-#include <cuda_runtime_api.h>
+#include "device/cuda/launch_queue.cuh"
 
 namespace rota {
 
@@ -9,7 +9,7 @@ namespace rota {
 inline constexpr int kMostExperts = 4096;
 
 // top_k at most `experts`, these at most kMostExperts.
-void launch_route(cudaStream_t stream, const float* logits, const float* bias,
+void launch_route(LaunchQueue& queue, const float* logits, const float* bias,
                   const float* selection_bias, int rows, int experts, int top_k, float route_scale,
                   int* ids, float* weights);
 

@@ -162,67 +162,86 @@ size_t area(int rows, int columns) {
   return static_cast<size_t>(rows) * static_cast<size_t>(columns);
 }
 
-}  // namespace
-
-void launch_rms(cudaStream_t stream, const float* x, const float* w, int rows, int n, float eps,
-                float* y) {
-  if (rows == 0) return;
-  launch_early(stream, rms_kernel, static_cast<unsigned>(rows), kNormThreads, 0, x, w, n, eps, y);
+__global__ void copy_kernel(const uint8_t* from, size_t words, size_t bytes, uint8_t* to) {
+  take_turn();
+  const size_t i = element();
+  if (i < words) {
+    reinterpret_cast<uint32_t*>(to)[i] = reinterpret_cast<const uint32_t*>(from)[i];
+  } else if (4 * words + (i - words) < bytes) {
+    to[4 * words + (i - words)] = from[4 * words + (i - words)];
+  }
 }
 
-void launch_rms_rope(cudaStream_t stream, float* x, const float* w, int rows, int n, float eps,
+}  // namespace
+
+void launch_rms(LaunchQueue& queue, const float* x, const float* w, int rows, int n, float eps,
+                float* y) {
+  if (rows == 0) return;
+  launch_early(queue, rms_kernel, static_cast<unsigned>(rows), kNormThreads, 0, x, w, n, eps, y);
+}
+
+void launch_rms_rope(LaunchQueue& queue, float* x, const float* w, int rows, int n, float eps,
                      const float* freq, int pairs, int first_position, int step) {
   if (rows == 0) return;
-  launch_early(stream, rms_rope_kernel, static_cast<unsigned>(rows), kNormThreads, 0, x, w, n, eps,
+  launch_early(queue, rms_rope_kernel, static_cast<unsigned>(rows), kNormThreads, 0, x, w, n, eps,
                freq, pairs, first_position, step);
 }
 
-void launch_rope(cudaStream_t stream, float* x, int rows, int heads, int dim, const float* freq,
+void launch_rope(LaunchQueue& queue, float* x, int rows, int heads, int dim, const float* freq,
                  int pairs, int first_position, int step, bool inverse) {
   const size_t count = area(rows, heads) * static_cast<size_t>(pairs);
   if (count == 0) return;
-  launch_early(stream, rope_kernel, blocks_for(count), kThreads, 0, x, count, heads, dim, freq,
+  launch_early(queue, rope_kernel, blocks_for(count), kThreads, 0, x, count, heads, dim, freq,
                pairs, first_position, step, inverse);
 }
 
-void launch_ring_write(cudaStream_t stream, const float* x, int rows, int dim, int first_position,
+void launch_ring_write(LaunchQueue& queue, const float* x, int rows, int dim, int first_position,
                        float* ring, int slots) {
   const size_t count = area(rows, dim);
   if (count == 0) return;
-  launch_early(stream, ring_write_kernel, blocks_for(count), kThreads, 0, x, count, dim,
+  launch_early(queue, ring_write_kernel, blocks_for(count), kThreads, 0, x, count, dim,
                first_position, ring, slots);
 }
 
-void launch_compress(cudaStream_t stream, const float* kv_ring, const float* gate_ring, int slots,
+void launch_compress(LaunchQueue& queue, const float* kv_ring, const float* gate_ring, int slots,
                      int ratio, int first_group, int groups, int dim, float* out) {
   const size_t count = area(groups, dim);
   if (count == 0) return;
-  launch_early(stream, compress_kernel, blocks_for(count), kThreads, 0, kv_ring, gate_ring, slots,
+  launch_early(queue, compress_kernel, blocks_for(count), kThreads, 0, kv_ring, gate_ring, slots,
                ratio, first_group, count, dim, out);
 }
 
-void launch_engram_gate(cudaStream_t stream, float* h, const float* kv, const float* q_weight,
+void launch_engram_gate(LaunchQueue& queue, float* h, const float* kv, const float* q_weight,
                         const float* k_weight, int rows, int mult, int dim, float eps) {
   if (rows == 0) return;
   const dim3 blocks(static_cast<unsigned>(rows), static_cast<unsigned>(mult));
-  launch_early(stream, engram_gate_kernel, blocks, kNormThreads, 0, h, kv, q_weight, k_weight, mult,
+  launch_early(queue, engram_gate_kernel, blocks, kNormThreads, 0, h, kv, q_weight, k_weight, mult,
                dim, eps);
 }
 
-void launch_swiglu(cudaStream_t stream, const float* gate, const float* up, size_t count,
+void launch_swiglu(LaunchQueue& queue, const float* gate, const float* up, size_t count,
                    float limit, float* out) {
   if (count == 0) return;
-  launch_early(stream, swiglu_kernel, blocks_for(count), kThreads, 0, gate, up, count, limit, out);
+  launch_early(queue, swiglu_kernel, blocks_for(count), kThreads, 0, gate, up, count, limit, out);
 }
 
-void launch_scale(cudaStream_t stream, float* x, size_t count, float factor) {
+void launch_scale(LaunchQueue& queue, float* x, size_t count, float factor) {
   if (count == 0) return;
-  launch_early(stream, scale_kernel, blocks_for(count), kThreads, 0, x, count, factor);
+  launch_early(queue, scale_kernel, blocks_for(count), kThreads, 0, x, count, factor);
 }
 
-void launch_add(cudaStream_t stream, const float* x, size_t count, float* y) {
+void launch_add(LaunchQueue& queue, const float* x, size_t count, float* y) {
   if (count == 0) return;
-  launch_early(stream, add_kernel, blocks_for(count), kThreads, 0, x, count, y);
+  launch_early(queue, add_kernel, blocks_for(count), kThreads, 0, x, count, y);
+}
+
+void launch_copy(LaunchQueue& queue, const void* from, size_t bytes, void* to) {
+  if (bytes == 0) return;
+  const bool aligned =
+      (reinterpret_cast<uintptr_t>(from) | reinterpret_cast<uintptr_t>(to)) % 4 == 0;
+  const size_t words = aligned ? bytes / 4 : 0;
+  launch_early(queue, copy_kernel, blocks_for(bytes - 3 * words), kThreads, 0,
+               static_cast<const uint8_t*>(from), words, bytes, static_cast<uint8_t*>(to));
 }
 
 }  // namespace rota

@@ -195,18 +195,18 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void launch_candidate_pool(cudaStream_t stream, const IndexArgs& args, int block_size, int blocks,
+void launch_candidate_pool(LaunchQueue& queue, const IndexArgs& args, int block_size, int blocks,
                            uint8_t* keep, int keep_stride) {
   if (args.rows == 0) return;
-  launch_early(stream, pool_kernel, static_cast<unsigned>(args.rows), kThreads, 0, args, block_size,
+  launch_early(queue, pool_kernel, static_cast<unsigned>(args.rows), kThreads, 0, args, block_size,
                blocks, keep, keep_stride);
 }
 
-void launch_select_groups(cudaStream_t stream, const IndexArgs& args, const uint8_t* keep,
+void launch_select_groups(LaunchQueue& queue, const IndexArgs& args, const uint8_t* keep,
                           int keep_stride, int block_size, int top_k, int* list, int list_stride,
                           int* list_count) {
   if (args.rows == 0) return;
-  launch_early(stream, groups_kernel, static_cast<unsigned>(args.rows), kThreads, 0, args, keep,
+  launch_early(queue, groups_kernel, static_cast<unsigned>(args.rows), kThreads, 0, args, keep,
                keep_stride, block_size, top_k, list, list_stride, list_count);
 }
 

@@ -2,8 +2,7 @@
 // ascending), a total order: given equal scores the chosen set is the host's.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
+#include "device/cuda/launch_queue.cuh"
 #include "device/device.h"
 
 namespace rota {
@@ -14,11 +13,11 @@ inline constexpr size_t kMostSharedBytes = 99 << 10;
 // Once for a GPU: lets them have it.
 cudaError_t allow_index_scores();
 
-void launch_index_scores(cudaStream_t stream, const IndexArgs& args);
-void launch_candidate_pool(cudaStream_t stream, const IndexArgs& args, int block_size, int blocks,
+void launch_index_scores(LaunchQueue& queue, const IndexArgs& args);
+void launch_candidate_pool(LaunchQueue& queue, const IndexArgs& args, int block_size, int blocks,
                            uint8_t* keep, int keep_stride);
 // keep may be null.
-void launch_select_groups(cudaStream_t stream, const IndexArgs& args, const uint8_t* keep,
+void launch_select_groups(LaunchQueue& queue, const IndexArgs& args, const uint8_t* keep,
                           int keep_stride, int block_size, int top_k, int* list, int list_stride,
                           int* list_count);
 

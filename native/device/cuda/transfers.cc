@@ -7,32 +7,28 @@ namespace rota {
 namespace {
 
 constexpr size_t kStagedBytes = size_t{1} << 20;
+constexpr size_t kPiece = 16;  // what pieces begin at multiples of
 
 }  // namespace
 
 Result<std::unique_ptr<Transfers>> Transfers::open(CudaStream& stream) {
   std::unique_ptr<Transfers> transfers(new Transfers(stream));
-  stream.use();
-  void *up = nullptr, *down = nullptr;
-  cudaError_t error = cudaMallocHost(&up, kStagedBytes);
-  transfers->up_ = static_cast<uint8_t*>(up);
-  if (error == cudaSuccess) error = cudaMallocHost(&down, kStagedBytes);
-  transfers->down_ = static_cast<uint8_t*>(down);
-  if (error == cudaSuccess) {
-    CUDA_CHECK(stream, cudaEventCreateWithFlags(&transfers->arrived_, cudaEventDisableTiming));
-    if (!stream.status().ok()) return stream.status();
-    return transfers;
+  ROTA_ASSIGN_OR_RETURN(transfers->down_,
+                        Landing::open(stream, kStagedBytes, "memory for transfers"));
+  void* up = nullptr;
+  if (const cudaError_t error = cudaMallocHost(&up, kStagedBytes); error != cudaSuccess) {
+    cudaGetLastError();
+    return Status(
+        Code::kOutOfMemory,
+        "memory for transfers: cannot allocate " + std::to_string(kStagedBytes) +
+            " bytes of pinned memory: " + cuda_error_text(error, "cudaMallocHost", stream.index()));
   }
-  cudaGetLastError();
-  return Status(Code::kOutOfMemory,
-                "pinned memory for transfers: cannot allocate " + std::to_string(kStagedBytes) +
-                    " bytes: " + cuda_error_text(error, "cudaMallocHost", stream.index()));
+  transfers->up_ = static_cast<uint8_t*>(up);
+  return transfers;
 }
 
 Transfers::~Transfers() {
   if (up_ != nullptr) cudaFreeHost(up_);
-  if (down_ != nullptr) cudaFreeHost(down_);
-  if (arrived_ != nullptr) cudaEventDestroy(arrived_);
 }
 
 bool Transfers::wait() {
@@ -56,30 +52,26 @@ void Transfers::upload(void* device, const void* host, size_t bytes) {
 
 void Transfers::begin_download(void* host, const void* device, size_t bytes) {
   if (bytes == 0) return;
-  const cudaStream_t stream = stream_.use();
   if (bytes > kStagedBytes) {
-    CUDA_CHECK(stream_, cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream));
+    CUDA_CHECK(stream_,
+               cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream_.use()));
     wait();
     return;
   }
   if (down_used_ + bytes > kStagedBytes) finish_downloads();
-  CUDA_CHECK(stream_,
-             cudaMemcpyAsync(down_ + down_used_, device, bytes, cudaMemcpyDeviceToHost, stream));
-  CUDA_CHECK(stream_, cudaEventRecord(arrived_, stream));
+  down_->send(device, down_used_, bytes);
   coming_.push_back({host, down_used_, bytes});
-  down_used_ += bytes;
+  down_used_ += (bytes + kPiece - 1) / kPiece * kPiece;
   used_then_ = used_;
 }
 
 void Transfers::finish_downloads() {
   if (coming_.empty()) return;
-  stream_.use();
-  CUDA_CHECK(stream_, cudaEventSynchronize(arrived_));
-  const bool went_well = stream_.status().ok();
+  const bool went_well = down_->wait();
   if (used_ == used_then_) used_ = 0;
   for (const Piece& piece : coming_) {
     if (went_well) {
-      std::memcpy(piece.host, down_ + piece.offset, piece.bytes);
+      std::memcpy(piece.host, down_->memory() + piece.offset, piece.bytes);
     } else {
       std::memset(piece.host, 0, piece.bytes);  // ids that a caller may index with
     }

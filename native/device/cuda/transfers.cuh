@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "device/cuda/cuda_stream.cuh"
+#include "device/cuda/landing.cuh"
 
 namespace rota {
 
@@ -34,12 +34,11 @@ class Transfers {
 
   CudaStream& stream_;
   uint8_t* up_ = nullptr;          // [kStagedBytes]
-  uint8_t* down_ = nullptr;        // [kStagedBytes]
+  std::unique_ptr<Landing> down_;  // [kStagedBytes]
   size_t used_ = 0;                // of up_, since the stream was last waited for
-  cudaEvent_t arrived_ = nullptr;  // the last of coming_
   std::vector<Piece> coming_;
   size_t down_used_ = 0;  // by coming_
-  size_t used_then_ = 0;  // used_ at arrived_
+  size_t used_then_ = 0;  // used_ at the last of coming_
 };
 
 }  // namespace rota

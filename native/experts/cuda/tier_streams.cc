@@ -46,7 +46,7 @@ Status CudaTier::allocate(const DeviceTierNeeds& needs) {
   ROTA_RETURN_IF_ERROR(take(needs.victim_bytes, "a victim on its way (lower --slots)", &victim_));
   device_bytes_ = needs.slots_bytes +
                   scratch_bytes(needs.shape, needs.staged_blobs * max_blob_ + needs.victim_bytes);
-  stream_.use();
+  stream_.make_current();
   CUDA_CHECK(stream_, cudaStreamCreateWithFlags(&io_, cudaStreamNonBlocking));
   CUDA_CHECK(stream_, cudaStreamCreateWithFlags(&moves_, cudaStreamNonBlocking));
   moved_.resize(static_cast<size_t>(needs.layers));
@@ -57,8 +57,9 @@ Status CudaTier::allocate(const DeviceTierNeeds& needs) {
   for (cudaEvent_t& event : moved_) {
     CUDA_CHECK(stream_, cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
   }
-  max_rows_ = needs.shape.max_rows;
   row_bytes_ = static_cast<size_t>(needs.shape.dim) * sizeof(float);
+  ROTA_ASSIGN_OR_RETURN(
+      x_landing_, Landing::open(stream_, row_bytes_ * kEagerRows, "memory for the CPU pool's x"));
   void* pinned = nullptr;
   CUDA_CHECK(stream_,
              cudaMallocHost(&pinned, row_bytes_ * static_cast<size_t>(needs.shape.max_rows)));
@@ -111,7 +112,7 @@ void CudaTier::bring(cudaStream_t stream, uint8_t* to, const uint8_t* from,
 }
 
 Status CudaTier::fill(uint64_t slot, const uint8_t* from, const BlobLayout& layout) {
-  stream_.use();
+  stream_.make_current();
   bring(moves_, slots_ + slot, from, layout);
   CUDA_CHECK(stream_, cudaStreamSynchronize(moves_));
   return stream_.status();
@@ -127,43 +128,53 @@ Status CudaTier::settle() {
 
 void CudaTier::settle_place(const uint8_t* place) {
   if (std::find(leaving_.begin(), leaving_.end(), place) == leaving_.end()) return;
-  stream_.use();
+  stream_.make_current();
   CUDA_CHECK(stream_, cudaEventSynchronize(moved_[static_cast<size_t>(leaving_layer_)]));
   leaving_.clear();
 }
 
-void CudaTier::bring(const float* x, int rows) {
+// Of more rows, beside what computes.
+void CudaTier::bring_long(const float* x, int rows) {
+  reach();
   wait_for(io_, reached_, "x for the CPU pool");
   CUDA_CHECK(stream_, cudaMemcpyAsync(x_host_, x, row_bytes_ * static_cast<size_t>(rows),
                                       cudaMemcpyDeviceToHost, io_));
   record(x_there_, io_, "x for the CPU pool");
 }
 
+void CudaTier::bring_x(const float* x, int rows) {
+  x_lands_ = rows <= kEagerRows;
+  if (!x_lands_) return bring_long(x, rows);
+  x_landing_->send(x, 0, row_bytes_ * static_cast<size_t>(rows));
+}
+
 // Whether the pool has a part is not known yet: few rows are brought in any case.
 void CudaTier::arrive(const float* x, int rows) {
   arrived_ = nullptr;
-  if (rows > std::min(kEagerRows, max_rows_)) return;
-  record(reached_, stream_.use(), "reaching a layer's experts");
-  bring(x, rows);
+  if (rows > kEagerRows) return;
+  bring_x(x, rows);
   arrived_ = x;
   arrived_rows_ = rows;
 }
 
+void CudaTier::reach() {
+  if (reaches_) return;
+  record(reached_, stream_.use(), "reaching a layer's experts");
+  reaches_ = true;
+}
+
 void CudaTier::begin(const DeviceCall& call) {
   call_ = call;
-  copied_ = moving_ = false;
-  const cudaStream_t compute = stream_.use();
-  if (arrived_ != call.x || arrived_rows_ != call.rows) {
-    record(reached_, compute, "reaching a layer's experts");
-    if (call.pool) bring(call.x, call.rows);
-  }
+  copied_ = moving_ = reaches_ = false;
+  const bool there = arrived_ == call.x && arrived_rows_ == call.rows;
+  if (call.pool && !there) bring_x(call.x, call.rows);
   arrived_ = nullptr;
   kernels_->begin(call.x, call.rows);
 }
 
 void CudaTier::stage(size_t index, const uint8_t* from, const BlobLayout& layout) {
-  stream_.use();
   if (!copied_) {
+    reach();
     wait_for(io_, reached_, "places for copies");  // the last call's have been computed
     copied_ = true;
   }
@@ -181,10 +192,13 @@ void CudaTier::launch(std::span<const ExpertJob> jobs) {
     jobs_.push_back(kernel_job(job.blob, *job.layout, call_.plan->pairs_of(job.distinct)));
   }
   kernels_->compute(jobs_, call_.weights);
+  stream_.flush_once();
 }
 
+// At once: the host has other things to do before it asks for more.
 void CudaTier::compute(std::span<const ExpertJob> hits, std::span<const ExpertJob> copied) {
   const auto layer = static_cast<size_t>(call_.layer);
+  stream_.flush();
   if (has_moved_[layer] != 0) {
     wait_for(stream_.use(), moved_[layer], "what entered slots");
     has_moved_[layer] = 0;
@@ -196,21 +210,26 @@ void CudaTier::compute(std::span<const ExpertJob> hits, std::span<const ExpertJo
 }
 
 const float* CudaTier::input() {
-  stream_.use();
+  if (x_lands_) {
+    x_landing_->wait();
+    return static_cast<const float*>(static_cast<const void*>(x_landing_->memory()));
+  }
+  stream_.make_current();
   CUDA_CHECK(stream_, cudaEventSynchronize(x_there_));
   return x_host_;
 }
 
 // Kernels of earlier calls may still read a victim, and this call's copies a place of the arena.
 void CudaTier::begin_moves() {
+  stream_.make_current();
   if (moving_) return;
   moving_ = true;
+  reach();
   wait_for(moves_, reached_, "slots that are left");
   if (copied_) wait_for(moves_, staged_there_, "places that are left");
 }
 
 void CudaTier::move(const SlotMove& move) {
-  stream_.use();
   begin_moves();
   if (move.victim_to != nullptr) {
     CUDA_CHECK(stream_, cudaMemcpyAsync(victim_, slots_ + move.slot, move.victim->bytes,
@@ -226,48 +245,10 @@ void CudaTier::move(const SlotMove& move) {
 }
 
 void CudaTier::enter(uint64_t slot, const uint8_t* from, const BlobLayout& layout) {
-  stream_.use();
   begin_moves();
   bring(moves_, slots_ + slot, from, layout);
   CUDA_CHECK(stream_, cudaStreamSynchronize(moves_));  // the buffer is another's from here on
   leaving_.clear();
-}
-
-// Once: copies from it need not wait then.
-void CudaTier::pin_partials(ExpertPool& pool) {
-  if (!partials_.empty() || pool.partial_memory().empty()) return;
-  const auto memory = pool.partial_memory();
-  if (cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterDefault) == cudaSuccess) {
-    partials_ = memory;
-  } else {
-    cudaGetLastError();
-  }
-}
-
-Status CudaTier::finish(ExpertPool* pool, std::span<const size_t> pooled, float* y) {
-  const cudaStream_t compute = stream_.use();
-  if (pool != nullptr) pin_partials(*pool);
-  // The pool's next partial sums are computed after input() has waited for a later x: these have
-  // been read by then.
-  for (const size_t distinct : pooled) {
-    for (const int pair : call_.plan->pairs_of(distinct)) {
-      CUDA_CHECK(stream_, cudaMemcpyAsync(kernels_->partial(pair), pool->partial(pair), row_bytes_,
-                                          cudaMemcpyHostToDevice, compute));
-    }
-  }
-  if (call_.plan->pairs() < call_.rows * call_.top_k) {
-    for (int pair = 0; pair < call_.rows * call_.top_k; ++pair) {
-      if (!call_.plan->dropped(pair)) continue;
-      CUDA_CHECK(stream_, cudaMemsetAsync(kernels_->partial(pair), 0, row_bytes_, compute));
-    }
-  }
-  kernels_->finish(call_.rows, y);
-  if (moving_) {
-    record(moved_[static_cast<size_t>(call_.layer)], moves_, "what entered slots");
-    has_moved_[static_cast<size_t>(call_.layer)] = 1;
-    leaving_layer_ = call_.layer;
-  }
-  return stream_.status();
 }
 
 }  // namespace rota

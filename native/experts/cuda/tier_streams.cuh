@@ -1,9 +1,10 @@
 // The device tier of an NVIDIA GPU: its streams, events and memory.
 //
-// Three streams. The device's own computes: splitting x, hits, copied experts, the sum. `io` brings
-// x to the host and experts that are copied for a call. `moves` carries admissions and victims,
-// which a pass need not wait for: only the layer's next call does, and whoever reads the arena
-// place of a victim on its way.
+// Three streams. The device's own computes: splitting x, hits, copied experts, the sum; it also
+// lands few rows of x on the host and reads what the CPU pool made of them there. `io` brings
+// many rows of x to the host and experts that are copied for a call. `moves` carries admissions and
+// victims, which a pass need not wait for: only the layer's next call does, and whoever reads the
+// arena place of a victim on its way.
 #pragma once
 
 #include <vector>
@@ -11,6 +12,7 @@
 #include "base/aligned_buffer.h"
 #include "device/cuda/cuda_stream.cuh"
 #include "device/cuda/expert_kernels.cuh"
+#include "device/cuda/landing.cuh"
 #include "experts/device_tier.h"
 
 namespace rota {
@@ -45,11 +47,15 @@ class CudaTier final : public DeviceTier {
   Status allocate(const DeviceTierNeeds& needs);
   void record(cudaEvent_t event, cudaStream_t stream, const char* what);
   void wait_for(cudaStream_t stream, cudaEvent_t event, const char* what);
-  void bring(const float* x, int rows);
+  void bring_x(const float* x, int rows);
+  void bring_long(const float* x, int rows);
+  void reach();
   void begin_moves();
   void bring(cudaStream_t stream, uint8_t* to, const uint8_t* from, const BlobLayout& layout);
   void launch(std::span<const ExpertJob> jobs);
   void pin_partials(ExpertPool& pool);
+  PairsElsewhere pairs_elsewhere(std::span<const size_t> pooled) const;
+  void bring_pairs(const ExpertPool* pool, std::span<const size_t> pooled);
 
   CudaStream& stream_;
   std::unique_ptr<ExpertKernels> kernels_;
@@ -63,18 +69,20 @@ class CudaTier final : public DeviceTier {
 
   uint8_t *slots_ = nullptr, *staged_ = nullptr, *victim_ = nullptr;
   uint64_t max_blob_ = 0, device_bytes_ = 0;
-  float* x_host_ = nullptr;  // pinned [max_rows, dim]
-  size_t row_bytes_ = 0;     // of x
-  int max_rows_ = 0;
+  std::unique_ptr<Landing> x_landing_;           // [kEagerRows, dim]
+  float* x_host_ = nullptr;                      // pinned [max_rows, dim]
+  size_t row_bytes_ = 0;                         // of x
   std::vector<std::span<const uint8_t>> arena_;  // registered
   std::span<uint8_t> partials_;                  // registered; empty: not
+  const float* partials_as_device_ = nullptr;
   std::string arena_note_;
 
-  const float* arrived_ =
-      nullptr;  // x that `reached_` stands after and that is on its way; null: none
+  const float* arrived_ = nullptr;  // x that is on its way; null: none
   int arrived_rows_ = 0;
+  bool x_lands_ = false;  // the last that was brought: in x_landing_
   DeviceCall call_;
-  bool copied_ = false, moving_ = false;  // of the call: something is staged, something moves
+  // Of the call: something is staged, something moves, `reached_` stands in it.
+  bool copied_ = false, moving_ = false, reaches_ = false;
   std::vector<CudaExpertJob> jobs_;
 };
 

@@ -1,8 +1,8 @@
 // What the GPU says of itself, asked once for each.
-#include "device/cuda/early_launch.cuh"
-
 #include <array>
 #include <atomic>
+
+#include "device/cuda/launch_list.cuh"
 
 namespace rota {
 
