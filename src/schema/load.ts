@@ -181,7 +181,9 @@ function checkPrompts(
     const at = ['workloads', index, 'prompts'];
     const file = collectProblems(problems, () => {
       const full = path.resolve(folder, workload.prompts);
-      return parsePrompts(readText(full, source.where(at)), shortPath(full));
+      return parsePrompts(readText(full, source.where(at)), shortPath(full), (from, where) =>
+        readText(path.resolve(path.dirname(full), from), where),
+      );
     });
     if (file === undefined) continue;
     files[workload.class] = file;

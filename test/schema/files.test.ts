@@ -188,11 +188,16 @@ test('a key given twice, broken YAML, an empty file, a list, an alias bomb, a ke
   );
 });
 
+const noFiles = (from: string): string => {
+  throw new Error(`${from} was not to be read`);
+};
+
 test('prompts are named by their place and must be new', () => {
-  const file = parsePrompts('prompts: [{text: a}, {id: own, text: b}]\nwarmup: [{text: c}]', 'prose.yaml');
+  const text = 'prompts: [{text: a}, {id: own, text: b}]\nwarmup: [{text: c}]';
+  const file = parsePrompts(text, 'prose.yaml', noFiles);
   expect(file.prompts.map((prompt) => prompt.id)).toEqual(['p01', 'own']);
   expect(file.warmup).toEqual([{ id: 'w01', text: 'c' }]);
-  const bad = (yaml: string): string => complaint(() => parsePrompts(yaml, 'prose.yaml'));
+  const bad = (yaml: string): string => complaint(() => parsePrompts(yaml, 'prose.yaml', noFiles));
   expect(bad('prompts: [{text: a}, {text: b}]\nwarmup: [{text: " a "}]')).toMatchInlineSnapshot(
     `"prose.yaml:2:17: warmup.0.text: the same text stands twice; a measured prompt must be new to the engine"`,
   );
@@ -201,9 +206,34 @@ test('prompts are named by their place and must be new', () => {
   );
   expect(bad('prompts: []\nwarmup: [{txt: c}]')).toMatchInlineSnapshot(`
     "prose.yaml:1:10: prompts: needs at least 1 entry
-    prose.yaml:2:10: warmup.0.text: missing: expected text
+    prose.yaml:2:10: warmup.0.text: a prompt has a text, or from and words (and at), and not both
     prose.yaml:2:11: warmup.0.txt: unknown key; did you mean "text"?"
   `);
+});
+
+test('a prompt is as many words of a file as are asked for, round and round', () => {
+  const read = (from: string): string => ({ 'a.txt': 'one  two\nthree\n' })[from] ?? ' ';
+  const file = parsePrompts(
+    'prompts: [{from: a.txt, words: 2}, {from: a.txt, at: 4, words: 5}]\nwarmup: [{text: c}]',
+    'long.yaml',
+    read,
+  );
+  expect(file.prompts).toEqual([
+    { id: 'p01', text: 'one  two' },
+    { id: 'p02', text: 'two\nthree\none  two\nthree' },
+  ]);
+  const bad = (prompt: string): string =>
+    complaint(() =>
+      parsePrompts(`prompts: [${prompt}]\nwarmup: [{from: a.txt, at: 1, words: 2}]`, 'long.yaml', read),
+    );
+  const both =
+    'long.yaml:1:11: prompts.0.text: a prompt has a text, or from and words (and at), and not both';
+  expect(bad('{text: x, words: 2}')).toContain('a text, or from and words (and at), and not both');
+  expect(bad('{from: a.txt}')).toBe(both);
+  expect(bad('{words: 3}')).toBe(both);
+  expect(bad('{}')).toBe(both);
+  expect(bad('{from: a.txt, at: 1, words: 3}')).toContain('the same text stands twice');
+  expect(bad('{from: b.txt, words: 3}')).toBe('b.txt has no words');
 });
 
 /** What its shape says, and what no single field shows. */

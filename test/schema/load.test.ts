@@ -97,8 +97,8 @@ test('a broken prompt file is told in its own file and line, together with the r
   writeFileSync(path.join(folder, 'prose.yaml'), PROMPTS.replace('- text: two', '- txt: two'));
   expect(complaint(() => load(PROTOCOL.replace('threads: 2', 'threads: 0')))).toMatchInlineSnapshot(`
     "./p.yaml:8:19: arms.wide.threads: must be between 1 and 64, got 0
-    ./prose.yaml:3:5: prompts.1.text: missing: expected text
-    ./prose.yaml:3:5: prompts.1.txt: unknown key; did you mean "text"?"
+    ./prose.yaml:3:5: prompts.1.txt: unknown key; did you mean "text"?
+    ./prose.yaml:3:5: prompts.1.text: a prompt has a text, or from and words (and at), and not both"
   `);
 });
 
