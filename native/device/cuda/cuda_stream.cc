@@ -113,6 +113,19 @@ Result<void*> CudaStream::allocate(size_t bytes, const char* what) {
   return memory;
 }
 
+Result<void*> CudaStream::allocate_pinned(size_t bytes, const char* what) {
+  make_current();
+  void* memory = nullptr;
+  if (const cudaError_t error = cudaHostAlloc(&memory, bytes, cudaHostAllocMapped);
+      error != cudaSuccess) {
+    cudaGetLastError();  // a refusal is no failure of the device
+    return Status(Code::kOutOfMemory, std::string(what) + ": cannot allocate " +
+                                          std::to_string(bytes) + " bytes of pinned memory: " +
+                                          cuda_error_text(error, "cudaHostAlloc", index_));
+  }
+  return memory;
+}
+
 void CudaStream::release(void* address) {
   if (address == nullptr) return;
   // Waits for what still reads it.

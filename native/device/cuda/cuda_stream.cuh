@@ -67,6 +67,8 @@ class CudaStream {
   // Zeroed; 256-byte aligned. kOutOfMemory: what, the bytes asked and the bytes free.
   Result<void*> allocate(size_t bytes, const char* what);
   void release(void* address);
+  // Of the host, where the GPU can reach it. kOutOfMemory: what, the bytes and why.
+  Result<void*> allocate_pinned(size_t bytes, const char* what);
 
  private:
   CudaStream() = default;

@@ -39,16 +39,10 @@ __global__ void __launch_bounds__(kThreads)
 Result<std::unique_ptr<Landing>> Landing::open(CudaStream& stream, size_t bytes, const char* what) {
   std::unique_ptr<Landing> landing(new Landing(stream));
   landing->bytes_ = (bytes + kLine - 1) / kLine * kLine;
-  stream.make_current();
-  void *memory = nullptr, *as_device = nullptr;
-  if (cudaHostAlloc(&memory, landing->bytes_ + kLine, cudaHostAllocMapped) != cudaSuccess) {
-    const cudaError_t error = cudaGetLastError();
-    return Status(Code::kOutOfMemory, std::string(what) + ": cannot allocate " +
-                                          std::to_string(bytes) + " bytes of pinned memory: " +
-                                          cuda_error_text(error, "cudaHostAlloc", stream.index()));
-  }
+  ROTA_ASSIGN_OR_RETURN(void* memory, stream.allocate_pinned(landing->bytes_ + kLine, what));
   landing->memory_ = static_cast<uint8_t*>(memory);
   *landing->count() = 0;
+  void* as_device = nullptr;
   CUDA_CHECK(stream, cudaHostGetDevicePointer(&as_device, memory, 0));
   landing->as_device_ = static_cast<uint8_t*>(as_device);
   ROTA_ASSIGN_OR_RETURN(void* tickets, stream.allocate(2 * sizeof(uint32_t), what));

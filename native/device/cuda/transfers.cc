@@ -15,14 +15,7 @@ Result<std::unique_ptr<Transfers>> Transfers::open(CudaStream& stream) {
   std::unique_ptr<Transfers> transfers(new Transfers(stream));
   ROTA_ASSIGN_OR_RETURN(transfers->down_,
                         Landing::open(stream, kStagedBytes, "memory for transfers"));
-  void* up = nullptr;
-  if (const cudaError_t error = cudaMallocHost(&up, kStagedBytes); error != cudaSuccess) {
-    cudaGetLastError();
-    return Status(
-        Code::kOutOfMemory,
-        "memory for transfers: cannot allocate " + std::to_string(kStagedBytes) +
-            " bytes of pinned memory: " + cuda_error_text(error, "cudaMallocHost", stream.index()));
-  }
+  ROTA_ASSIGN_OR_RETURN(void* up, stream.allocate_pinned(kStagedBytes, "memory for transfers"));
   transfers->up_ = static_cast<uint8_t*>(up);
   return transfers;
 }

@@ -54,6 +54,10 @@ class CudaTier final : public DeviceTier {
   void bring(cudaStream_t stream, uint8_t* to, const uint8_t* from, const BlobLayout& layout);
   void launch(std::span<const ExpertJob> jobs);
   void pin_partials(ExpertPool& pool);
+  // Pairs of the call that the pool computed, and those that nobody did.
+  template <typename Computed, typename Dropped>
+  void for_each_elsewhere(std::span<const size_t> pooled, const Computed& computed,
+                          const Dropped& dropped) const;
   PairsElsewhere pairs_elsewhere(std::span<const size_t> pooled) const;
   void bring_pairs(const ExpertPool* pool, std::span<const size_t> pooled);
 

@@ -7,13 +7,28 @@ namespace rota {
 void CudaTier::pin_partials(ExpertPool& pool) {
   if (!partials_.empty() || pool.partial_memory().empty()) return;
   const auto memory = pool.partial_memory();
+  if (cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterMapped) != cudaSuccess) {
+    cudaGetLastError();
+    return;
+  }
+  partials_ = memory;
   void* as_device = nullptr;
-  if (cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterMapped) == cudaSuccess &&
-      cudaHostGetDevicePointer(&as_device, memory.data(), 0) == cudaSuccess) {
-    partials_ = memory;
+  if (cudaHostGetDevicePointer(&as_device, memory.data(), 0) == cudaSuccess) {
     partials_as_device_ = static_cast<const float*>(as_device);
   } else {
     cudaGetLastError();
+  }
+}
+
+template <typename Computed, typename Dropped>
+void CudaTier::for_each_elsewhere(std::span<const size_t> pooled, const Computed& computed,
+                                  const Dropped& dropped) const {
+  for (const size_t distinct : pooled) {
+    for (const int pair : call_.plan->pairs_of(distinct)) computed(pair);
+  }
+  if (call_.plan->pairs() == call_.rows * call_.top_k) return;
+  for (int pair = 0; pair < call_.rows * call_.top_k; ++pair) {
+    if (call_.plan->dropped(pair)) dropped(pair);
   }
 }
 
@@ -22,31 +37,24 @@ void CudaTier::pin_partials(ExpertPool& pool) {
 PairsElsewhere CudaTier::pairs_elsewhere(std::span<const size_t> pooled) const {
   PairsElsewhere elsewhere;
   elsewhere.partial = partials_as_device_;
-  for (const size_t distinct : pooled) {
-    for (const int pair : call_.plan->pairs_of(distinct)) elsewhere.computed.add(pair);
-  }
-  if (call_.plan->pairs() < call_.rows * call_.top_k) {
-    for (int pair = 0; pair < call_.rows * call_.top_k; ++pair) {
-      if (call_.plan->dropped(pair)) elsewhere.dropped.add(pair);
-    }
-  }
+  for_each_elsewhere(
+      pooled, [&](int pair) { elsewhere.computed.add(pair); },
+      [&](int pair) { elsewhere.dropped.add(pair); });
   return elsewhere;
 }
 
 // Of many: to where the kernels' own are.
 void CudaTier::bring_pairs(const ExpertPool* pool, std::span<const size_t> pooled) {
   const cudaStream_t compute = stream_.use();
-  for (const size_t distinct : pooled) {
-    for (const int pair : call_.plan->pairs_of(distinct)) {
-      CUDA_CHECK(stream_, cudaMemcpyAsync(kernels_->partial(pair), pool->partial(pair), row_bytes_,
-                                          cudaMemcpyHostToDevice, compute));
-    }
-  }
-  if (call_.plan->pairs() == call_.rows * call_.top_k) return;
-  for (int pair = 0; pair < call_.rows * call_.top_k; ++pair) {
-    if (!call_.plan->dropped(pair)) continue;
-    CUDA_CHECK(stream_, cudaMemsetAsync(kernels_->partial(pair), 0, row_bytes_, compute));
-  }
+  for_each_elsewhere(
+      pooled,
+      [&](int pair) {
+        CUDA_CHECK(stream_, cudaMemcpyAsync(kernels_->partial(pair), pool->partial(pair),
+                                            row_bytes_, cudaMemcpyHostToDevice, compute));
+      },
+      [&](int pair) {
+        CUDA_CHECK(stream_, cudaMemsetAsync(kernels_->partial(pair), 0, row_bytes_, compute));
+      });
 }
 
 Status CudaTier::finish(ExpertPool* pool, std::span<const size_t> pooled, float* y) {
